@@ -97,6 +97,9 @@ export const ERRORS = {
     ...passing('Too many clients follow logs; the message names the limit. Try again after `Retry-After`.'),
     retryAfterS: 5,
   },
+  DATABASE_UNAVAILABLE: passing(
+    'The database does not answer, or cannot write now. Nothing is known of a change that it interrupted: try again after `Retry-After`.',
+  ),
   INTEGRATION_UNKNOWN: row(404, 'caller', 'No integration of this name that the token may see.'),
   VERSION_UNKNOWN: row(404, 'caller', 'The integration has no version of this number.'),
   IMAGE_UNKNOWN: row(404, 'caller', 'The active version has no image of this path.'),

@@ -17,7 +17,8 @@ import type { Config } from './config.ts';
 import { confine } from './confinement/confine.ts';
 import { Launcher } from './confinement/launch.ts';
 import { CELL_USERS } from './confinement/layers.ts';
-import { type OpenDelivery, openDelivery, VERSION } from './delivery/open-delivery.ts';
+import type { Engine } from './database/engine.ts';
+import { type OpenDelivery, openDelivery } from './delivery/open-delivery.ts';
 import { Egress } from './egress/egress.ts';
 import { watchEgress } from './egress/egress-metrics.ts';
 import { WebhookClient } from './egress/webhook/webhook-client.ts';
@@ -35,6 +36,7 @@ import { SmallChunkRate } from './model/small-chunks.ts';
 import { within } from './model/within.ts';
 import { publishBuiltIns } from './publish/built-ins.ts';
 import { Publisher } from './publish/publish.ts';
+import { engineOf } from './service-engine.ts';
 import { createProduct, type RouteParts, registerRoutes } from './service-routes.ts';
 import { openStore, type Store } from './store/store.ts';
 import { openTargets } from './targets/open-targets.ts';
@@ -82,14 +84,16 @@ type Stop = () => void | Promise<void>;
  *   that was started is stopped before
  */
 export async function startService(config: Config, log: Logger, built?: CellSources): Promise<Service> {
+  const ticks = () => performance.now();
+  const engine = engineOf(config, { log, ticks });
   const base: Base = {
     config,
     limits: config.limits,
     log,
     metrics: new CallMetrics(),
     origins: new ServiceOrigins(config),
-    clock: () => Date.now(),
-    ticks: () => performance.now(),
+    clock: engine.clock,
+    ticks,
   };
   let stopping: Promise<void> | undefined;
   // Run last to first, when the start fails and at the end of a stop.
@@ -103,7 +107,7 @@ export async function startService(config: Config, log: Logger, built?: CellSour
     // service.
     const listeners = createListeners(base, () => stopping !== undefined);
     const outbound = createOutbound(base, listeners);
-    const store = await openServiceStore(base, outbound.webhooks);
+    const store = await openServiceStore(base, engine, outbound.webhooks);
     stops.push(() => store.close());
     const targets = openTargets(store, base);
     // In parallel with the start of the cells. A large database is still checked when the service
@@ -227,18 +231,15 @@ function createOutbound({ config, limits, metrics, origins }: Base, listeners: L
   return { egress, webhooks: new WebhookClient({ ...shared, allowHttp, after: later }) };
 }
 
-function openServiceStore({ config, limits, log, clock }: Base, webhooks: WebhookClient) {
+function openServiceStore({ config, limits, log, clock }: Base, engine: Engine, webhooks: WebhookClient) {
   return openStore({
+    makeEngine: () => engine,
     folder: config.dataFolder,
     limits,
     clock,
     randomBytes,
     keys: config.vaultKeys,
-    version: VERSION,
-    acceptLoss: config.acceptLoss ?? false,
     webhookUrlRefusal: (url) => webhooks.refusalOf(url),
-    onWal: ({ level, message }) => log[level](message),
-    onIntegrity: ({ level, message, details }) => log[level](details, message),
     onReseal: ({ level, message, details }) => log[level](details, message),
     onError: (cause) => log.error({ err: cause }, 'log lines were lost'),
   });
@@ -326,11 +327,14 @@ async function publishConfigured(
   { publisher, store }: { publisher: Publisher; store: Store },
 ): Promise<void> {
   if (config.builtIns !== 'publish') return;
-  await publishBuiltIns({
-    publisher,
-    builtIns: store.builtIns,
-    report: (level, details, message) => log[level](details, message),
-  });
+  // Nodes that start at once publish them once.
+  await store.alone('built-ins', () =>
+    publishBuiltIns({
+      publisher,
+      builtIns: store.builtIns,
+      report: (level, details, message) => log[level](details, message),
+    }),
+  );
 }
 
 /** @returns the URLs of both listeners, as seen from this machine */

@@ -3,15 +3,16 @@
  * their engine into these; everything else stays as it is.
  */
 
+import { AnnexError } from '../errors.ts';
+
 /**
  * The database cannot be reached, or cannot write now: it restarts, fails over, is out of
  * connections or of disk space. It passes. Nothing is known of a commit that it interrupted.
  */
-export class DatabaseUnavailable extends Error {
+export class DatabaseUnavailable extends AnnexError {
   constructor(cause: unknown) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    super(`The database is not available: ${why}`, { cause });
-    this.name = 'DatabaseUnavailable';
+    // What the driver says names addresses; it is for the operator's log alone.
+    super('DATABASE_UNAVAILABLE', 'The database does not answer, or cannot write now.', { cause });
   }
 }
 

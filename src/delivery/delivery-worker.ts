@@ -5,8 +5,9 @@
  * The database is the queue and is written first: a delivery is claimed before its attempt starts,
  * and its outcome is written before its place goes to the next one. A process that dies loses none,
  * and only repeats those in flight. Memory holds hints of what is due (`fair-scheduler.ts`).
- * Nothing is polled: fresh deliveries are added after their commit, and one timer wakes those that
- * back off, and tasks at their time. An attempt is made in `attempts.ts`; `retry.ts` decides what
+ * Fresh deliveries are added after their commit, and one timer wakes those that back off, and tasks
+ * at their time. Nothing is polled, unless other nodes use the same database: then the worker looks
+ * for what they leave (`backlog-poll.ts`). An attempt is made in `attempts.ts`; `retry.ts` decides what
  * becomes of a delivery after it.
  */
 
@@ -17,6 +18,7 @@ import type { ClaimedDelivery, Settlement, WaitingDelivery } from '../store/deli
 import type { DeliveryClaims } from '../store/deliveries/delivery-claims.ts';
 import type { DeliveryQueue, WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
 import type { Attempts } from './attempts.ts';
+import { BacklogPoll } from './backlog-poll.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { failureText } from './failure-text.ts';
 import { type Attempted, DeliveryInFlight, LOST } from './in-flight.ts';
@@ -28,6 +30,13 @@ import { BACK_OFF_MS_MAX, PAGE, STORE_BACK_OFF_MS, WorkerLoop } from './worker-l
 
 /** Back-off after a delivery could not be claimed or settled: it was canceled, or is not due. */
 const MISSED_BACK_OFF_MS = 1_000;
+/**
+ * Longest back-off where other nodes claim, too: they are at work on the same endpoint, and its hints
+ * are out of date.
+ */
+const OUTRUN_BACK_OFF_MS = 100;
+/** Between two requests to the other nodes to help. */
+const CALL_FOR_HELP_MS = 1_000;
 /** An attempt that took longer makes its endpoint slow, with quotas of its own. */
 const SLOW_MS = 1_000;
 /**
@@ -51,6 +60,10 @@ export interface DeliveryWorkerParts extends Pick<LeasesParts, 'clock' | 'after'
   readonly ticks: () => number;
   /** From 0 to 1. */
   readonly chance: () => number;
+  /** Whether other nodes deliver from the same database. */
+  readonly isShared: boolean;
+  /** Asks the other nodes to look for due deliveries. Must not throw. */
+  callForHelp(): void;
 }
 
 export class DeliveryWorker {
@@ -60,8 +73,11 @@ export class DeliveryWorker {
   readonly #loop: WorkerLoop;
   /** Endpoints whose deliveries are due by a clock that was set back since, with that time. */
   readonly #dueBy = new Map<string, number>();
+  /** Only where other nodes deliver, too. */
+  readonly #poll: BacklogPoll | undefined;
   /** Wall-clock. Deliveries that were due before are a backlog. */
   #startedAt = 0;
+  #calledForHelpAt = Number.NEGATIVE_INFINITY;
   #willPass = false;
 
   constructor(parts: DeliveryWorkerParts) {
@@ -69,6 +85,9 @@ export class DeliveryWorker {
     this.#scheduler = new FairScheduler(parts.limits);
     this.#leases = new Leases({ ...parts, recovered: (deliveries) => this.add(deliveries) });
     this.#loop = new WorkerLoop(parts, () => this.#pass());
+    this.#poll = parts.isShared
+      ? new BacklogPoll({ ...parts, found: (endpoints) => this.#addEndpoints(endpoints) })
+      : undefined;
   }
 
   /** Deliveries in flight. */
@@ -78,17 +97,36 @@ export class DeliveryWorker {
 
   /** Takes up the deliveries that the last process left. @throws if the store cannot be read */
   async start(): Promise<void> {
-    // Before the first claim: every lease is of a process that has ended.
-    await this.#parts.claims.recover({ all: true });
+    // Before the first claim. Without other nodes, every lease is of a process that has ended.
+    await this.#parts.claims.recover({ all: !this.#parts.isShared });
     if (!this.#loop.start()) return;
     this.#startedAt = this.#parts.clock();
     this.#leases.start();
+    // Most of what waits is of nodes that are at work on it.
+    if (this.#poll !== undefined) return this.#poll.start();
     for (const waiting of await this.#waitingEndpoints()) {
       // Attack: two hundred hanging receivers take every place before their attempts show that they
       // are slow.
       this.#scheduler.setSlow(waiting.endpoint, true);
       this.#scheduler.addEndpoint(waiting);
     }
+    this.#passSoon();
+  }
+
+  #addEndpoints(endpoints: readonly WaitingEndpoint[]): void {
+    for (const waiting of endpoints) this.#scheduler.addEndpoint(waiting);
+    this.#passSoon();
+  }
+
+  /** Looks for due deliveries of other nodes now. Does nothing if there are no other nodes. */
+  help(): void {
+    if (this.#loop.isRunning) this.#poll?.soon();
+  }
+
+  /** Ends all back-offs: the database answers again. */
+  retryNow(): void {
+    this.#scheduler.wake(Number.POSITIVE_INFINITY);
+    this.help();
     this.#passSoon();
   }
 
@@ -107,7 +145,17 @@ export class DeliveryWorker {
   /** Adds deliveries that are due. */
   add(deliveries: readonly WaitingDelivery[]): void {
     for (const delivery of deliveries) this.#scheduler.add(delivery);
+    if (this.#poll !== undefined) this.#callForHelp();
     this.#passSoon();
+  }
+
+  /** If this node has as much in flight as it may, other nodes may have room. */
+  #callForHelp(): void {
+    const { limits, ticks, callForHelp } = this.#parts;
+    if (this.#scheduler.inFlight < limits.deliveriesInFlight) return;
+    if (ticks() - this.#calledForHelpAt < CALL_FOR_HELP_MS) return;
+    this.#calledForHelpAt = ticks();
+    callForHelp();
   }
 
   /** Adds a delivery that is due at `dueAt`, in milliseconds since 1970. */
@@ -127,6 +175,7 @@ export class DeliveryWorker {
    */
   async stop(withinMs: number): Promise<void> {
     this.#loop.stop();
+    await this.#poll?.stop();
     if (!(await this.#loop.idle(withinMs))) {
       void this.#abandon().catch(this.#parts.onError);
       await this.#loop.idle(ABANDON_MS);
@@ -200,6 +249,8 @@ export class DeliveryWorker {
   async #claim(turns: readonly Turn[], dueBy: number): Promise<void> {
     const { claims, clock, ticks, limits, onError } = this.#parts;
     this.#loop.begin();
+    // Before the claim: the lease ends no earlier than counted from here.
+    const claimedAt = clock();
     const ids = turns.map(({ id }) => id);
     let claimed: readonly ClaimedDelivery[] = [];
     let hasFailed = false;
@@ -216,7 +267,7 @@ export class DeliveryWorker {
       // An id that was hinted twice is delivered once.
       claimOfId.delete(id);
       if (claim !== undefined) {
-        const delivery = new DeliveryInFlight(claim, now, limits.deliveryLeaseMs);
+        const delivery = new DeliveryInFlight(claim, { now, claimedAt, leaseMs: limits.deliveryLeaseMs });
         // Attack: the calls of a backlog fill the cells, and a delivery of another organization
         // waits for all of them.
         delivery.caller.background = isBacklogged || claim.dueAt < this.#startedAt;
@@ -225,11 +276,18 @@ export class DeliveryWorker {
         // If the disk is full, each delivery of a long backlog would fail in turn, and then all
         // again.
         if (hasFailed) this.#scheduler.backOff(endpoint, ticks() + STORE_BACK_OFF_MS);
-        else this.#scheduler.retryAt(endpoint, ticks() + MISSED_BACK_OFF_MS);
+        else this.#missed(endpoint);
         this.#scheduler.done(endpoint, 'none');
       }
     }
     this.#end();
+  }
+
+  /** A hinted delivery could not be claimed. */
+  #missed(endpoint: string): void {
+    const { isShared, ticks, chance } = this.#parts;
+    if (isShared) this.#scheduler.backOff(endpoint, ticks() + OUTRUN_BACK_OFF_MS * chance());
+    else this.#scheduler.retryAt(endpoint, ticks() + MISSED_BACK_OFF_MS);
   }
 
   /** From the claim to the settled outcome. Never rejects. */

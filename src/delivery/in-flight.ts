@@ -23,12 +23,19 @@ export class DeliveryInFlight {
   /** Whether the stop of the service has settled it before the attempt ended. */
   isAbandoned = false;
 
-  /** @param leaseMs the length of the lease */
-  constructor(claim: ClaimedDelivery, now: number, leaseMs: number) {
+  /** Times are milliseconds since 1970; `claimedAt` is before the claim was sent to the store. */
+  constructor(
+    claim: ClaimedDelivery,
+    {
+      now,
+      claimedAt,
+      leaseMs,
+    }: { readonly now: number; readonly claimedAt: number; readonly leaseMs: number },
+  ) {
     this.claim = claim;
     this.startedAt = now;
-    this.claimedAt = now;
-    this.claimedUntil = now + leaseMs;
+    this.claimedAt = claimedAt;
+    this.claimedUntil = claimedAt + leaseMs;
   }
 }
 

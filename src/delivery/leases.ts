@@ -3,8 +3,9 @@
  * (docs/contract/webhooks.md#crashes).
  *
  * One pass runs three times per lease for all deliveries in flight: none has a timer of its own.
- * Each third pass looks for expired leases. A healthy service has none; the claim of a delivery
- * that could not be settled while the store failed is found here.
+ * Each third pass looks for expired leases, and each pass does where other nodes may die. A healthy
+ * service has none; the claim of a delivery that could not be settled while the store failed is
+ * found here.
  */
 import type { Limits } from '../limits.ts';
 import type { WaitingDelivery } from '../store/deliveries/delivery.ts';
@@ -17,6 +18,8 @@ const PASSES_PER_LEASE = 3;
 export interface LeasesParts {
   readonly claims: Pick<DeliveryClaims, 'renew' | 'recover'>;
   readonly limits: Pick<Limits, 'deliveryLeaseMs'>;
+  /** Whether other nodes, which may die, use the same database. */
+  readonly isShared: boolean;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Runs a function later. @returns a function that cancels it */
@@ -66,7 +69,7 @@ export class Leases {
 
   /** @param renewAfterMs a younger lease needs no renewal yet */
   async #pass(renewAfterMs: number): Promise<void> {
-    const { claims, limits, clock, recovered } = this.#parts;
+    const { claims, limits, clock, isShared, recovered } = this.#parts;
     const now = clock();
     // A claim of the future was made before the clock was set back.
     const old = this.all().filter(({ claimedAt }) => now - claimedAt >= renewAfterMs || claimedAt > now);
@@ -79,6 +82,6 @@ export class Leases {
       }
     }
     this.#passes += 1;
-    if (this.#passes % PASSES_PER_LEASE === 0) recovered(await claims.recover({ all: false }));
+    if (isShared || this.#passes % PASSES_PER_LEASE === 0) recovered(await claims.recover({ all: false }));
   }
 }

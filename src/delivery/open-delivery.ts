@@ -28,7 +28,11 @@ export const USER_AGENT = `Annex-Webhook/${VERSION}`;
 
 export interface DeliveryParts extends Omit<IntakeParts, 'store' | 'worker' | 'limits'> {
   readonly store: IntakeParts['store'] &
-    Pick<Store, 'lifecycleEvents' | 'deliveryQueue' | 'deliveryClaims' | 'backlog' | 'webhookSecrets'>;
+    Pick<
+      Store,
+      | ('lifecycleEvents' | 'deliveryQueue' | 'deliveryClaims' | 'backlog' | 'webhookSecrets')
+      | ('isShared' | 'announceBacklog')
+    >;
   readonly targets: TargetResolver;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly webhookClient: Pick<WebhookClient, 'post'>;
@@ -89,13 +93,20 @@ export function openDelivery(parts: DeliveryParts): OpenDelivery {
 }
 
 function deliveryWorker(parts: DeliveryParts): DeliveryWorker {
-  const { deliveryQueue: queue, deliveryClaims: claims, backlog, webhookSecrets: secrets } = parts.store;
+  const { store } = parts;
+  const { deliveryQueue: queue, deliveryClaims: claims, backlog, webhookSecrets: secrets, isShared } = store;
   const onError = (error: unknown) => parts.onError(error, 'a delivery could not be claimed or settled');
   const handlers = new HandlerDelivery(parts);
   const webhooks = new WebhookDelivery({ ...parts, claims, secrets, userAgent: USER_AGENT });
   const attempts = new Attempts({ targets: parts.targets, handlers, webhooks, onError });
   const inFlight = () => worker.inFlight;
   const metrics = deliveryMetrics(parts.metrics, backlog, inFlight);
-  const worker: DeliveryWorker = new DeliveryWorker({ ...parts, queue, claims, attempts, metrics, onError });
+  const callForHelp = () => void store.announceBacklog().catch(onError);
+  const worker: DeliveryWorker = new DeliveryWorker({
+    ...parts,
+    ...{ queue, claims, attempts, metrics, isShared, callForHelp, onError },
+  });
+  store.changes.on('backlog', () => worker.help());
+  store.changes.on('back', () => worker.retryNow());
   return worker;
 }

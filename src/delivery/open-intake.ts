@@ -40,6 +40,7 @@ export function openIntake({ store, worker, limits, clock, randomBytes }: Intake
   const recipients = new RecipientResolver(subscriberRows);
   changes.on('version', (integration) => recipients.forgetIntegration(integration));
   changes.on('installation', (_, organization) => recipients.forgetOrganization(organization));
+  changes.on('missed', () => recipients.forget());
   const acceptance = new EventAcceptance({ recipients, outbox, worker, clock });
   return {
     acceptance,

@@ -113,6 +113,8 @@ export class WebhookDelivery {
     if (target === undefined) throw new Error('A webhook without an installation to sign it for.');
     const signing = await secrets.signing(target);
     if (delivery.isAbandoned) return LOST;
+    // A node that lost the database cannot renew its leases: another node may have the delivery.
+    if (clock() >= delivery.claimedUntil) return LOST;
     const body = Buffer.from(payload, 'utf8');
     // Rounded down: a receiver may refuse a signature of the future.
     const signature = signatureHeader(signing, Math.floor(clock() / MS_PER_S), body);

@@ -21,6 +21,8 @@ export type StoreChanges = EventEmitter<{
   tokens: [];
   /** The keys of statements were rotated. */
   statementKeys: [];
+  /** Another node has more due deliveries than it can start. */
+  backlog: [];
   /** A lifecycle event of this installation may have been written, by this node. */
   lifecycle: [installationId: string];
   /** Changes of other nodes may have been missed: nothing that is cached is certain. */
@@ -37,7 +39,7 @@ export type AnnouncedChange = Exclude<
 
 const ANNOUNCED: readonly string[] = [
   ...(['integration', 'version', 'installation', 'webhookSecrets'] satisfies AnnouncedChange[]),
-  ...(['tokens', 'statementKeys'] satisfies AnnouncedChange[]),
+  ...(['tokens', 'statementKeys', 'backlog'] satisfies AnnouncedChange[]),
 ];
 
 /** The notices of a store, with those of the other nodes. */

@@ -10,6 +10,7 @@
 import { join } from 'node:path';
 import type { Engine, IntegrityState } from '../database/engine.ts';
 import { GroupCommit } from '../database/group-commit.ts';
+import { announce } from '../database/notices.ts';
 import { Sequence } from '../database/sequence.ts';
 import { SqliteEngine, type SqliteEngineOptions } from '../database/sqlite/sqlite-engine.ts';
 import type { Database } from '../database/tables.ts';
@@ -106,6 +107,8 @@ export interface Store {
   readonly integrity: { readonly state: IntegrityState };
   /** Resolves when the first integrity check has ended. */
   readonly integrityChecked: Promise<void>;
+  /** Tells the other nodes that there are more due deliveries than this node can start. */
+  announceBacklog(): Promise<void>;
   /** Runs `work` while no other node runs work under the same name; waits for its turn. */
   alone<Result>(name: string, work: () => Promise<Result>): Promise<Result>;
   /** Writes buffered log lines and releases the database. */
@@ -197,6 +200,7 @@ function startStore({ options, engine, database, vault, backlog }: OpenedParts):
       },
     },
     integrityChecked: engine.startChecks(),
+    announceBacklog: () => announce(database, 'backlog'),
     alone: (name, work) => engine.alone(name, work),
     async close() {
       housekeeping.stopTimers();

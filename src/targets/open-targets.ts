@@ -32,5 +32,6 @@ export function openTargets(
   const targets = new TargetResolver({ source, mint, origins, limits, clock });
   changes.on('integration', (integration) => targets.forget(integration));
   changes.on('installation', (installationId) => targets.forgetInstallation(installationId));
+  changes.on('missed', () => targets.forgetAll());
   return { targets, runtimeTokens: new RuntimeTokens({ keys, source, clock }) };
 }

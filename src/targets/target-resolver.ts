@@ -91,6 +91,12 @@ export class TargetResolver {
     }
   }
 
+  /** Drops every target: changes of other nodes may have been missed. */
+  forgetAll(): void {
+    this.#reading.clear();
+    this.#cache.clear();
+  }
+
   /** The target of this name; undefined if there is none. */
   named(name: TargetName): Promise<Target | undefined> {
     const { installationId, level, place } = name;

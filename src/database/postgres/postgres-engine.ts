@@ -4,11 +4,13 @@
  * A bounded pool of connections, each with time-outs, so that a server that hangs fails a statement
  * and not the node. Another connection receives the notices of other nodes (`node-connection.ts`).
  */
+import { mkdir } from 'node:fs/promises';
 import { Kysely } from 'kysely';
 import { Client, type ClientConfig, Pool, TypeOverrides } from 'pg';
 import { openDatabase } from '../database.ts';
 import type { Engine, EngineListener, IntegrityState } from '../engine.ts';
 import type { Database, Tables } from '../tables.ts';
+import { DatabaseUnavailable } from '../unavailable.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { newerSchema, noteVersion } from './made-by.ts';
 import { NodeConnection } from './node-connection.ts';
@@ -90,6 +92,7 @@ export class PostgresEngine implements Engine {
   async open(): Promise<Database> {
     const { note, node, version } = this.#options;
     try {
+      await mkdir(this.folder, { recursive: true, mode: 0o700 });
       await this.#migrate();
       await this.#connection.open();
       if (await this.#isUnsynced())
@@ -193,7 +196,8 @@ export function connectionSettings(url: string): ClientConfig {
 }
 
 /** Says which setting is concerned; the message never contains the URL, which holds a password. */
-function unusable(cause: unknown): Error {
+function unusable(failure: unknown): Error {
+  const cause = failure instanceof DatabaseUnavailable ? failure.cause : failure;
   const why = cause instanceof Error ? cause.message : String(cause);
   return new Error(`the PostgreSQL database (ANNEX_DATABASE_URL) cannot be used: ${why}`, { cause });
 }

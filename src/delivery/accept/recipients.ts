@@ -99,6 +99,11 @@ export class RecipientResolver {
     }
   }
 
+  /** Invalidates all: changes of other nodes may have been missed. */
+  forget(): void {
+    this.#organizations.clear();
+  }
+
   #read(event: Occasion): Promise<CachedPlace> {
     const key = keyOf(event);
     const generation = this.#generation(event.organization);

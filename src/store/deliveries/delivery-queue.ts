@@ -37,9 +37,16 @@ export class DeliveryQueue {
   /**
    * Sorted by endpoint key. Each endpoint is found by one seek behind the previous one, however
    * many deliveries that has.
+   *
+   * @param dueBy only those with a delivery that is due by then and not claimed; milliseconds since
+   *   1970. A page may be short then.
    */
-  async waitingEndpoints({ cursor = '', limit }: PageRequest): Promise<Page<WaitingEndpoint>> {
-    const { rows } = await sql<WaitingEndpoint>`
+  async waitingEndpoints(
+    { cursor = '', limit }: PageRequest,
+    dueBy?: number,
+  ): Promise<Page<WaitingEndpoint>> {
+    const unclaimed = dueBy === undefined ? sql`` : sql` and lease_until is null`;
+    const { rows } = await sql<WaitingEndpoint & { dueAt: number | null }>`
       with recursive waiting (endpoint) as (
         select min(endpoint) from deliveries where state = 'pending' and endpoint > ${cursor}
         union all
@@ -52,14 +59,16 @@ export class DeliveryQueue {
         (select integration from deliveries
           where state = 'pending' and deliveries.endpoint = waiting.endpoint limit 1) as integration,
         (select min(due_at) from deliveries
-          where state = 'pending' and deliveries.endpoint = waiting.endpoint) as "dueAt"
+          where state = 'pending' and deliveries.endpoint = waiting.endpoint${unclaimed}) as "dueAt"
       from waiting where endpoint is not null limit ${limit + 1}`.execute(this.#database);
-    return page(
+    const found = page(
       rows,
       limit,
       ({ endpoint }) => endpoint,
       ({ endpoint, organization, integration, dueAt }) => ({ endpoint, organization, integration, dueAt }),
     );
+    if (dueBy === undefined) return found;
+    return { ...found, items: found.items.filter(({ dueAt }) => dueAt !== null && dueAt <= dueBy) };
   }
 
   /** Unclaimed due deliveries of an endpoint, the longest due first. */

@@ -256,7 +256,7 @@ export class Delivering {
     };
     const worker = new DeliveryWorker({
       ...{ queue: deliveries, claims: deliveries, attempts, callLog, metrics, limits },
-      ...{ clock, ticks, after, chance, onError },
+      ...{ clock, ticks, after, chance, onError, isShared: false, callForHelp: () => undefined },
     });
     this.#worker = worker;
     return worker;

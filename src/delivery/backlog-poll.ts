@@ -1,0 +1,96 @@
+/**
+ * Finds deliveries that are due and that no node works on: those of a node that died, or that has
+ * more than it can start.
+ *
+ * Only for engines that are shared. The node that accepts an event delivers it, and other nodes do
+ * not know of it; so each node walks through the endpoints with deliveries that have been due for a
+ * moment, a page at a time with a pause between, however many there are. A claim decides which node
+ * gets a delivery.
+ */
+import type { DeliveryQueue, WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
+import { withJitter } from './delays.ts';
+import { PAGE } from './worker-loop.ts';
+
+/** Between two walks, and between two pages of one. */
+const WALK_MS = 3_000;
+const PAGE_MS = 50;
+/** A delivery that is due for less is about to be claimed by the node that accepted it. */
+const DUE_FOR_MS = 1_000;
+
+export interface BacklogPollParts {
+  readonly queue: Pick<DeliveryQueue, 'waitingEndpoints'>;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Runs a function later. @returns a function that cancels it */
+  readonly after: (ms: number, run: () => void) => () => void;
+  /** From 0 to 1. */
+  readonly chance: () => number;
+  /** Receives endpoints with deliveries that are due and not claimed. */
+  found(endpoints: readonly WaitingEndpoint[]): void;
+  /** Receives failures of the store. */
+  onError(error: unknown): void;
+}
+
+export class BacklogPoll {
+  readonly #parts: BacklogPollParts;
+  #cancel: (() => void) | undefined;
+  #walking: Promise<void> | undefined;
+  #isAsked = false;
+  #isStopped = false;
+
+  constructor(parts: BacklogPollParts) {
+    this.#parts = parts;
+  }
+
+  /** Starts the walks, with one at once. */
+  start(): void {
+    this.#next(0);
+  }
+
+  /** Walks at once; after the walk in progress, if there is one. */
+  soon(): void {
+    this.#isAsked = true;
+    if (this.#walking === undefined) this.#next(0);
+  }
+
+  /** @returns once no walk is in progress */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel?.();
+    await this.#walking;
+  }
+
+  #next(ms: number): void {
+    this.#cancel?.();
+    if (this.#isStopped) return;
+    const { after, chance } = this.#parts;
+    this.#cancel = after(withJitter(ms, chance()), () => {
+      this.#isAsked = false;
+      this.#walking = this.#walk().finally(() => {
+        this.#walking = undefined;
+        this.#next(this.#isAsked ? 0 : WALK_MS);
+      });
+    });
+  }
+
+  /** Never rejects. */
+  async #walk(): Promise<void> {
+    const { queue, clock, found, onError } = this.#parts;
+    let cursor: string | undefined;
+    try {
+      do {
+        const { items, next } = await queue.waitingEndpoints({ cursor, limit: PAGE }, clock() - DUE_FOR_MS);
+        if (this.#isStopped) return;
+        if (items.length > 0) found(items);
+        cursor = next;
+        if (cursor !== undefined) await this.#pause();
+      } while (cursor !== undefined && !this.#isStopped);
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => this.#parts.after(PAGE_MS, resolve));
+  }
+}

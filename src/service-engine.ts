@@ -1,0 +1,27 @@
+/**
+ * Chooses the engine of the database by the settings: PostgreSQL if its URL is set, else SQLite in
+ * the data folder. A part of the composition root, without decisions of its own.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Config } from './config.ts';
+import type { Engine } from './database/engine.ts';
+import { PostgresEngine } from './database/postgres/postgres-engine.ts';
+import { SqliteEngine } from './database/sqlite/sqlite-engine.ts';
+import { VERSION } from './delivery/open-delivery.ts';
+
+export function engineOf(
+  { dataFolder: folder, databaseUrl: url, databaseConnections: connections, acceptLoss }: Config,
+  { log, ticks }: { readonly log: Logger; readonly ticks: () => number },
+): Engine {
+  if (url === undefined)
+    return new SqliteEngine({
+      ...{ folder, clock: () => Date.now(), version: VERSION, acceptLoss },
+      onWal: ({ level, message }) => log[level](message),
+      onIntegrity: ({ level, message, details }) => log[level](details, message),
+    });
+  return new PostgresEngine({
+    ...{ url, connections, folder, ticks, wall: () => Date.now(), node: randomUUID(), version: VERSION },
+    note: (level, message, cause) => log[level](cause === undefined ? {} : { err: cause }, message),
+  });
+}
