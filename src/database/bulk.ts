@@ -66,8 +66,8 @@ export class BulkStatement {
 }
 
 /**
- * Makes a bulk statement: `bulk\`update t set a = ${WHOLE} where id = ${TEXT}\``. Numbers and strings
- * become part of its text, and so do other bulk statements.
+ * Makes a bulk statement: `bulk\`update t set a = ${WHOLE} where id = ${TEXT}\``. Numbers and
+ * strings become part of its text, and so do other bulk statements.
  */
 export function bulk(
   strings: TemplateStringsArray,

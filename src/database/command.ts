@@ -4,5 +4,5 @@
  */
 export abstract class EngineCommand {}
 
-/** The text that a command is sent with: valid SQL everywhere, for drivers that compile it first. */
+/** The text that a command is sent with: valid SQL, for drivers that compile it first. */
 export const COMMAND_SQL = 'select 1 where 1 = 0';

@@ -3,7 +3,8 @@
  * every engine: what differs is a member of this interface, or a command that a driver carries out
  * in its own way (`bulk.ts`, `locks.ts`, `notices.ts`).
  *
- * Two engines implement it: `sqlite/` for one node, `postgres/` for many (docs/decisions/engines.md).
+ * Two engines implement it: `sqlite/` for one node, `postgres/` for many
+ * (docs/decisions/engines.md).
  */
 import type { Notice } from './notices.ts';
 import type { Database } from './tables.ts';

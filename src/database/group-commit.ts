@@ -40,8 +40,8 @@ export class GroupCommit {
   #closed = false;
 
   /**
-   * @param inFlightMax transactions in flight at once; more than one only helps where a commit waits
-   *   for a server
+   * @param inFlightMax transactions in flight at once; more than one only helps where a commit
+   *   waits for a server
    */
   constructor(database: Database, inFlightMax = 1) {
     this.#database = database;

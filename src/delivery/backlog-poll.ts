@@ -16,9 +16,13 @@ const WALK_MS = 3_000;
 const PAGE_MS = 50;
 /** A delivery that is due for less is about to be claimed by the node that accepted it. */
 const DUE_FOR_MS = 1_000;
+/** Between two requests to the other nodes to help. */
+const CALL_FOR_HELP_MS = 1_000;
 
 export interface BacklogPollParts {
   readonly queue: Pick<DeliveryQueue, 'waitingEndpoints'>;
+  /** Monotonic clock, in milliseconds. */
+  readonly ticks: () => number;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Runs a function later. @returns a function that cancels it */
@@ -27,6 +31,8 @@ export interface BacklogPollParts {
   readonly chance: () => number;
   /** Receives endpoints with deliveries that are due and not claimed. */
   found(endpoints: readonly WaitingEndpoint[]): void;
+  /** Asks the other nodes to look for due deliveries. Must not throw. */
+  callForHelp(): void;
   /** Receives failures of the store. */
   onError(error: unknown): void;
 }
@@ -36,6 +42,7 @@ export class BacklogPoll {
   #cancel: (() => void) | undefined;
   #walking: Promise<void> | undefined;
   #isAsked = false;
+  #calledForHelpAt = Number.NEGATIVE_INFINITY;
   #isStopped = false;
 
   constructor(parts: BacklogPollParts) {
@@ -51,6 +58,14 @@ export class BacklogPoll {
   soon(): void {
     this.#isAsked = true;
     if (this.#walking === undefined) this.#next(0);
+  }
+
+  /** Asks the other nodes to look now: this one has as much in flight as it may. */
+  callForHelp(): void {
+    const { ticks, callForHelp } = this.#parts;
+    if (ticks() - this.#calledForHelpAt < CALL_FOR_HELP_MS) return;
+    this.#calledForHelpAt = ticks();
+    callForHelp();
   }
 
   /** @returns once no walk is in progress */

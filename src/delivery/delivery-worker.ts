@@ -7,8 +7,8 @@
  * and only repeats those in flight. Memory holds hints of what is due (`fair-scheduler.ts`).
  * Fresh deliveries are added after their commit, and one timer wakes those that back off, and tasks
  * at their time. Nothing is polled, unless other nodes use the same database: then the worker looks
- * for what they leave (`backlog-poll.ts`). An attempt is made in `attempts.ts`; `retry.ts` decides what
- * becomes of a delivery after it.
+ * for what they leave (`backlog-poll.ts`). An attempt is made in `attempts.ts`; `retry.ts` decides
+ * what becomes of a delivery after it.
  */
 
 import type { CallLog } from '../calls/call-log.ts';
@@ -23,20 +23,19 @@ import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { failureText } from './failure-text.ts';
 import { type Attempted, DeliveryInFlight, LOST } from './in-flight.ts';
 import { Leases, type LeasesParts } from './leases.ts';
-import { type DeliveryOutcome, decide, resultOf } from './retry.ts';
+import { leftBacklog } from './left-backlog.ts';
+import { decide, resultOf, signalOf } from './retry.ts';
 import type { EndpointSignal } from './scheduler/endpoint-health.ts';
 import { FairScheduler, type Refill, type SchedulerLimits, type Turn } from './scheduler/fair-scheduler.ts';
-import { BACK_OFF_MS_MAX, PAGE, STORE_BACK_OFF_MS, WorkerLoop } from './worker-loop.ts';
+import { BACK_OFF_MS_MAX, STORE_BACK_OFF_MS, WorkerLoop } from './worker-loop.ts';
 
 /** Back-off after a delivery could not be claimed or settled: it was canceled, or is not due. */
 const MISSED_BACK_OFF_MS = 1_000;
 /**
- * Longest back-off where other nodes claim, too: they are at work on the same endpoint, and its hints
- * are out of date.
+ * Longest back-off where other nodes claim, too: they are at work on the same endpoint, and its
+ * hints are out of date.
  */
 const OUTRUN_BACK_OFF_MS = 100;
-/** Between two requests to the other nodes to help. */
-const CALL_FOR_HELP_MS = 1_000;
 /** An attempt that took longer makes its endpoint slow, with quotas of its own. */
 const SLOW_MS = 1_000;
 /**
@@ -77,7 +76,6 @@ export class DeliveryWorker {
   readonly #poll: BacklogPoll | undefined;
   /** Wall-clock. Deliveries that were due before are a backlog. */
   #startedAt = 0;
-  #calledForHelpAt = Number.NEGATIVE_INFINITY;
   #willPass = false;
 
   constructor(parts: DeliveryWorkerParts) {
@@ -104,7 +102,7 @@ export class DeliveryWorker {
     this.#leases.start();
     // Most of what waits is of nodes that are at work on it.
     if (this.#poll !== undefined) return this.#poll.start();
-    for (const waiting of await this.#waitingEndpoints()) {
+    for (const waiting of await leftBacklog(this.#parts.queue, () => this.#loop.isRunning)) {
       // Attack: two hundred hanging receivers take every place before their attempts show that they
       // are slow.
       this.#scheduler.setSlow(waiting.endpoint, true);
@@ -130,32 +128,11 @@ export class DeliveryWorker {
     this.#passSoon();
   }
 
-  /** Latest due first: a receiver that does not answer has had deliveries due for long. */
-  async #waitingEndpoints(): Promise<readonly WaitingEndpoint[]> {
-    const all: WaitingEndpoint[] = [];
-    let cursor: string | undefined;
-    do {
-      const { items, next } = await this.#parts.queue.waitingEndpoints({ cursor, limit: PAGE });
-      for (const item of items) all.push(item);
-      cursor = next;
-    } while (cursor !== undefined && this.#loop.isRunning);
-    return all.sort((one, other) => other.dueAt - one.dueAt);
-  }
-
   /** Adds deliveries that are due. */
   add(deliveries: readonly WaitingDelivery[]): void {
     for (const delivery of deliveries) this.#scheduler.add(delivery);
-    if (this.#poll !== undefined) this.#callForHelp();
+    if (this.#scheduler.inFlight >= this.#parts.limits.deliveriesInFlight) this.#poll?.callForHelp();
     this.#passSoon();
-  }
-
-  /** If this node has as much in flight as it may, other nodes may have room. */
-  #callForHelp(): void {
-    const { limits, ticks, callForHelp } = this.#parts;
-    if (this.#scheduler.inFlight < limits.deliveriesInFlight) return;
-    if (ticks() - this.#calledForHelpAt < CALL_FOR_HELP_MS) return;
-    this.#calledForHelpAt = ticks();
-    callForHelp();
   }
 
   /** Adds a delivery that is due at `dueAt`, in milliseconds since 1970. */
@@ -417,10 +394,4 @@ export class DeliveryWorker {
     const delayMs = at - clock();
     return ticks() + (delayMs > BACK_OFF_MS_MAX ? 0 : delayMs);
   }
-}
-
-/** What the end of an attempt says of its endpoint: none if the platform or an order ended it. */
-function signalOf({ end }: DeliveryOutcome): EndpointSignal {
-  if (end === 'delivered' || end === 'unhandled') return 'succeeded';
-  return end === 'rejected' || end === 'failed' || end === 'lapsed' ? 'failed' : 'none';
 }

@@ -9,6 +9,7 @@ import type { PostResult } from '../egress/webhook/webhook-client.ts';
 import { delayMs, withJitter } from './delays.ts';
 import { ATTEMPTS_MAX as FAULTS_MAX } from './handler-outcome.ts';
 import { retryAfterMs } from './retry-after.ts';
+import type { EndpointSignal } from './scheduler/endpoint-health.ts';
 
 export { FAULTS_MAX };
 
@@ -156,3 +157,9 @@ export function resultOf({ end }: DeliveryOutcome): AttemptResult | undefined {
 
 /** Leaves out the other members of a delivery. */
 const budgetOf = ({ retries, unknowns, faults }: Budget): Budget => ({ retries, unknowns, faults });
+
+/** What the end of an attempt says of its endpoint: none if the platform or an order ended it. */
+export function signalOf({ end }: DeliveryOutcome): EndpointSignal {
+  if (end === 'delivered' || end === 'unhandled') return 'succeeded';
+  return end === 'rejected' || end === 'failed' || end === 'lapsed' ? 'failed' : 'none';
+}

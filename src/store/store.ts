@@ -116,8 +116,8 @@ export interface Store {
 }
 
 /**
- * @throws if the database cannot be used, the schema cannot be migrated, or a key is missing that is
- * in use
+ * @throws if the database cannot be used, the schema cannot be migrated, or a key is missing that
+ * is in use
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const engine = options.makeEngine?.() ?? new SqliteEngine(options);

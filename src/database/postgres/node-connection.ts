@@ -148,7 +148,7 @@ export class NodeConnection {
     ]);
   }
 
-  /** Attack on nothing: only nodes may write to the database. A payload of another version is skipped. */
+  /** A payload of another version of Annex, or of another program, is skipped. */
   #receive(payload: string | undefined): void {
     const notice = parsed(payload);
     if (notice === undefined || notice.from === this.#parts.node) return;

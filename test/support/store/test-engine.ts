@@ -1,7 +1,7 @@
 /**
  * The engine of stores in tests: SQLite, or PostgreSQL where `ANNEX_TEST_POSTGRES` is the URL of a
- * server on which databases may be made. Each data folder has a database of its own there, so that a
- * test which opens a folder again finds what it wrote.
+ * server on which databases may be made. Each data folder has a database of its own there, so that
+ * a test which opens a folder again finds what it wrote.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
