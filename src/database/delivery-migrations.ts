@@ -1,6 +1,6 @@
 /**
- * Migrations of the tables of events and deliveries (see `migrations.ts`). Never edited once
- * released.
+ * Migrations of the tables of events and deliveries, and of the leases of lifecycle events (see
+ * `migrations.ts`). Never edited once released.
  */
 import { type Kysely, sql } from 'kysely';
 
@@ -124,6 +124,24 @@ export async function tasksOfIntegrations(db: Kysely<unknown>): Promise<void> {
     .on('deliveries')
     .columns(['integration'])
     .where(sql<boolean>`state = 'pending' and type = 'task'`)
+    .execute();
+}
+
+/**
+ * A lifecycle event is claimed like a delivery. Few are at a time: a partial index holds those
+ * alone.
+ */
+export async function lifecycleEventLeases(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('life_events').addColumn('lease_until', 'bigint').execute();
+  await db.schema
+    .alterTable('life_events')
+    .addColumn('fence', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+  await db.schema
+    .createIndex('life_events_leased')
+    .on('life_events')
+    .columns(['installation_id'])
+    .where(sql.ref('lease_until'), 'is not', null)
     .execute();
 }
 

@@ -6,7 +6,12 @@
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
-import { eventsAndDeliveries, tasksOfIntegrations, webhookSecrets } from './delivery-migrations.ts';
+import {
+  eventsAndDeliveries,
+  lifecycleEventLeases,
+  tasksOfIntegrations,
+  webhookSecrets,
+} from './delivery-migrations.ts';
 import { integrationEndpoints } from './endpoint-migrations.ts';
 import { statementKeys } from './product-migrations.ts';
 
@@ -32,6 +37,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '019-statement-keys': { up: statementKeys },
   '020-integration-endpoints': { up: integrationEndpoints },
   '021-tasks': { up: tasksOfIntegrations },
+  '022-life-event-leases': { up: lifecycleEventLeases },
 };
 
 async function registry(db: Kysely<unknown>): Promise<void> {

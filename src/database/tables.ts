@@ -160,6 +160,12 @@ export interface Tables {
     outcome: string | null;
     created_at: number;
     finished_at: number | null;
+    /**
+     * End of the current claim's lease, also of an event canceled meanwhile; null if not claimed.
+     */
+    lease_until: Generated<number | null>;
+    /** Number of claims; a write with an older fence changes nothing. */
+    fence: Generated<number>;
   };
   /**
    * Accepted events, each stored once: those of the product (docs/contract/events.md#posting), and

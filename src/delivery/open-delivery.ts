@@ -66,10 +66,11 @@ export interface OpenDelivery extends DeliveryIntake {
  */
 export function openDelivery(parts: DeliveryParts): OpenDelivery {
   const { store, metrics } = parts;
-  const { lifecycleEvents } = store;
+  const { lifecycleEvents, isShared } = store;
   const lifecycle = new LifecycleWorker({
     ...parts,
     events: lifecycleEvents,
+    isShared,
     settled: lifecycleMetrics(metrics, lifecycleEvents),
     onError: (error) => parts.onError(error, 'a lifecycle event could not be read or settled'),
   });

@@ -12,6 +12,7 @@ import type { Level } from '../../src/model/level.ts';
 import type { Service } from '../../src/service.ts';
 import type { Store } from '../../src/store/store.ts';
 import { cellSources } from './built-once.ts';
+import { claimEvent } from './store/installed.ts';
 import { OPERATOR } from './store/temporary-store.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
@@ -224,7 +225,7 @@ class QuietInstalls {
     this.#running += 1;
     try {
       const installed = await install();
-      const event = await this.#events.first(installed.id);
+      const event = await claimEvent({ lifecycleEvents: this.#events }, installed.id);
       const end = { state: 'canceled', outcome: 'not delivered in this test', called: false } as const;
       if (event) await this.#events.finish(event, end);
       return installed;

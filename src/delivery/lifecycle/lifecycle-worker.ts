@@ -5,8 +5,14 @@
  * An event is in the store before the worker learns of it, so a crash loses none. One in flight
  * when the host died or the service stopped is delivered again: at least once, and handlers
  * recognize a repetition by its `eventId`. Events of an installation are delivered in the order of
- * the commits, one after another; installations take turns. Nothing is polled: an installation is
- * added after each commit, and one timer wakes those that back off.
+ * the commits, one after another; installations take turns. An installation is added after each
+ * commit, and one timer wakes those that back off. A node that has the database to itself polls
+ * nothing.
+ *
+ * Several nodes may share the database. An event is claimed before its call, so one event of an
+ * installation is in flight at a time, in all of them. An installation whose event another node
+ * has claimed backs off until the end of that lease. What a node left that has ended is found by
+ * `lifecycle-poll.ts`.
  */
 
 import { Caller } from '../../calls/call.ts';
@@ -15,9 +21,10 @@ import type { Dispatch } from '../../calls/dispatch.ts';
 import type { LifecycleEventState } from '../../database/tables.ts';
 import type { Target } from '../../model/target.ts';
 import type {
+  ClaimedLifecycleEvent,
+  FirstLifecycleEvent,
   LifecycleEventEnd,
   LifecycleEvents,
-  WaitingLifecycleEvent,
 } from '../../store/installations/lifecycle-events.ts';
 import type { TargetResolver } from '../../targets/target-resolver.ts';
 import { delayMs } from '../delays.ts';
@@ -31,6 +38,7 @@ import {
   type WorkerLoopParts,
 } from '../worker-loop.ts';
 import { LifecycleOrder } from './lifecycle-order.ts';
+import { LifecyclePoll } from './lifecycle-poll.ts';
 
 /**
  * Installations with an event in flight. Few, because each may need an isolate: after a thousand
@@ -41,7 +49,17 @@ const BUSY_MAX = 16;
 const BUSY_PER_OWNER_MAX = 4;
 
 export interface LifecycleWorkerParts extends WorkerLoopParts {
-  readonly events: Pick<LifecycleEvents, 'waitingInstallations' | 'first' | 'finish' | 'postpone'>;
+  readonly events: Pick<
+    LifecycleEvents,
+    | 'waitingInstallations'
+    | 'dueInstallations'
+    | 'first'
+    | 'claim'
+    | 'release'
+    | 'recover'
+    | 'finish'
+    | 'postpone'
+  >;
   readonly targets: Pick<TargetResolver, 'named' | 'deleted'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly callLog: Pick<CallLog, 'log'>;
@@ -49,6 +67,8 @@ export interface LifecycleWorkerParts extends WorkerLoopParts {
   readonly clock: () => number;
   /** From 0 to 1. */
   readonly chance: () => number;
+  /** Whether other nodes may deliver events of the same database at the same time. */
+  readonly isShared: boolean;
   /** Receives the final state of each event, and `pending` for each postponed attempt. */
   settled(state: LifecycleEventState): void;
   /** Receives failures of the store; an event that could not be settled is delivered again. */
@@ -57,43 +77,53 @@ export interface LifecycleWorkerParts extends WorkerLoopParts {
 
 /** The target of an event, or why it has none. */
 type Recipient = Target | Pick<LifecycleEventEnd, 'outcome'>;
+type HandlerRetry = Extract<HandlerOutcome, { readonly next: 'retry' }>;
 
 export class LifecycleWorker {
   readonly #parts: LifecycleWorkerParts;
   readonly #order = new LifecycleOrder(BUSY_MAX, BUSY_PER_OWNER_MAX);
   readonly #loop: WorkerLoop;
+  readonly #poll: LifecyclePoll;
 
   constructor(parts: LifecycleWorkerParts) {
     this.#parts = parts;
     this.#loop = new WorkerLoop(parts, () => this.#wake());
+    this.#poll = new LifecyclePoll({ ...parts, found: (ids) => this.#addAll(ids) });
   }
 
   /** Takes up the events that the last process left. @throws if the store cannot be read */
   async start(): Promise<void> {
-    this.#loop.start();
+    const { events, isShared } = this.#parts;
+    if (!isShared) await events.recover();
+    if (!this.#loop.start()) return;
+    if (isShared) this.#poll.start();
     let cursor: string | undefined;
     do {
-      const { items, next } = await this.#parts.events.waitingInstallations({ cursor, limit: PAGE });
-      for (const installationId of items) this.#order.add(installationId);
+      const { items, next } = await events.waitingInstallations({ cursor, limit: PAGE });
+      this.#addAll(items);
       cursor = next;
-      this.#pass();
     } while (cursor !== undefined && this.#loop.isRunning);
   }
 
   /** Adds an installation that may have an event. */
   add(installationId: string): void {
-    this.#order.add(installationId);
-    this.#pass();
+    this.#addAll([installationId]);
   }
 
   /**
    * Starts nothing any more.
    *
-   * @returns when nothing is in flight. An event whose call was cut short counts as not attempted.
+   * @returns when nothing is in flight. An event whose call was cut short counts as not attempted,
+   * and its claim is released.
    */
   async stop(): Promise<void> {
     this.#loop.stop();
-    await this.#loop.idle();
+    await Promise.all([this.#poll.stop(), this.#loop.idle()]);
+  }
+
+  #addAll(installationIds: readonly string[]): void {
+    for (const installationId of installationIds) this.#order.add(installationId);
+    this.#pass();
   }
 
   #wake(): void {
@@ -112,14 +142,15 @@ export class LifecycleWorker {
 
   /** Delivers the first event of an installation, if there is one. Never rejects. */
   async #turn(installationId: string): Promise<void> {
-    const { events, clock, onError } = this.#parts;
+    const { events, onError } = this.#parts;
     this.#loop.begin();
     try {
-      const event = await events.first(installationId);
-      const waitMs = event === undefined ? 0 : event.dueAt - clock();
-      if (event === undefined || !this.#loop.isRunning) this.#order.done(installationId, false);
-      else if (waitMs > 0 && waitMs < BACK_OFF_MS_MAX) this.#backOff(installationId, waitMs);
-      else if (this.#order.takeSeat(installationId, event.owner)) await this.#deliver(event);
+      const first = await events.first(installationId);
+      const waitMs = first === undefined ? 0 : this.#waitMs(first);
+      if (first === undefined || !this.#loop.isRunning) this.#order.done(installationId, false);
+      else if (waitMs > 0) this.#backOff(installationId, waitMs);
+      // Before the claim: an installation that waits for a seat holds no lease.
+      else if (this.#order.takeSeat(installationId, first.owner)) await this.#deliver(first);
     } catch (error) {
       this.#backOff(installationId, STORE_BACK_OFF_MS);
       onError(error);
@@ -128,16 +159,39 @@ export class LifecycleWorker {
     this.#pass();
   }
 
-  async #deliver(event: WaitingLifecycleEvent): Promise<void> {
+  /** How long an event waits, for its time or for the end of another claim; 0 if it does not. */
+  #waitMs({ dueAt, leasedUntil }: FirstLifecycleEvent): number {
+    const now = this.#parts.clock();
+    if (leasedUntil !== undefined) return Math.max(1, leasedUntil - now);
+    // A longer wait is due to a clock that was set back.
+    return dueAt - now < BACK_OFF_MS_MAX ? Math.max(0, dueAt - now) : 0;
+  }
+
+  /** Claims an event, attempts it and writes the outcome. */
+  async #deliver(first: FirstLifecycleEvent): Promise<void> {
+    const { events, onError } = this.#parts;
+    const event = await events.claim(first);
+    // Another node was faster, or a change replaced the event: the next turn looks again.
+    if (event === undefined) return this.#order.done(first.installationId, true);
+    try {
+      await (this.#loop.isRunning ? this.#attempt(event) : this.#release(event));
+    } catch (error) {
+      await events.release(event).catch(onError);
+      throw error;
+    }
+  }
+
+  async #attempt(event: ClaimedLifecycleEvent): Promise<void> {
     const to = await this.#recipient(event);
     // The event waits until the target is resumed; the commit of the pause or of the resume adds it
     // again.
-    if ('status' in to && to.status === 'paused') return this.#order.done(event.target.installationId, false);
-    if (!('endpointKey' in to)) return this.#finish(event, { state: 'canceled', called: false, ...to });
+    if ('status' in to && to.status === 'paused') return this.#release(event);
+    if (!('endpointKey' in to))
+      return void (await this.#finish(event, { state: 'canceled', called: false, ...to }));
     const { eventId, type, depth, record } = event;
     // No isolate is opened for an event that the code is known not to handle.
     if (to.handles?.has(type) === false)
-      return this.#finish(event, { state: 'unhandled', outcome: 'no handler', called: false });
+      return void (await this.#finish(event, { state: 'unhandled', outcome: 'no handler', called: false }));
     const envelope = {
       event: Buffer.from(JSON.stringify(record.event), 'utf8'),
       environment: to.environmentJson,
@@ -148,42 +202,57 @@ export class LifecycleWorker {
     return this.#settle(to, event, handlerOutcome(result));
   }
 
-  async #settle(to: Target, event: WaitingLifecycleEvent, handled: HandlerOutcome): Promise<void> {
+  async #settle(to: Target, event: ClaimedLifecycleEvent, handled: HandlerOutcome): Promise<void> {
+    const { type } = event;
     const { outcome } = handled;
     if (handled.next !== 'retry') {
-      if (handled.next === 'failed')
-        this.#log(to, event, `${event.type} was not handled: ${outcome}. This is final.`);
-      return this.#finish(event, { state: handled.next, outcome, called: true });
+      const isWritten = await this.#finish(event, { state: handled.next, outcome, called: true });
+      if (isWritten && handled.next === 'failed')
+        this.#log(to, event, `${type} was not handled: ${outcome}. This is final.`);
+      return;
     }
     // The stop of the service has ended or refused the call.
-    if (!this.#loop.isRunning) return this.#order.done(event.target.installationId, false);
+    if (!this.#loop.isRunning) return this.#release(event);
     const attempts = event.attempts + 1;
-    if (attempts >= ATTEMPTS_MAX) {
-      const text = `${event.type} could not be delivered in ${attempts} attempts: ${outcome}. This is final.`;
-      this.#log(to, event, text);
-      return this.#finish(event, { state: 'failed', outcome, called: true });
-    }
-    const { events, clock, chance, settled } = this.#parts;
-    const waitMs = delayMs(attempts, handled.leastMs, chance());
-    await events.postpone(event, clock() + waitMs, outcome);
-    settled('pending');
-    return this.#backOff(event.target.installationId, waitMs);
+    if (attempts < ATTEMPTS_MAX) return this.#postpone(event, handled);
+    const isWritten = await this.#finish(event, { state: 'failed', outcome, called: true });
+    const text = `${type} could not be delivered in ${attempts} attempts: ${outcome}. This is final.`;
+    if (isWritten) this.#log(to, event, text);
   }
 
-  async #recipient({ target: name, record: { gone } }: WaitingLifecycleEvent): Promise<Recipient> {
+  async #recipient({ target: name, record: { gone } }: ClaimedLifecycleEvent): Promise<Recipient> {
     const { targets } = this.#parts;
     const target = gone ? await targets.deleted(gone) : await targets.named(name);
     if (target === undefined) return { outcome: gone ? 'integration deleted' : 'deleted' };
     return gone && target.status === 'paused' ? { outcome: 'paused' } : target;
   }
 
-  async #finish(event: WaitingLifecycleEvent, end: LifecycleEventEnd): Promise<void> {
-    await this.#parts.events.finish(event, end);
-    this.#parts.settled(end.state);
+  /** @returns whether it was written; if not, another node has the event, or it was canceled */
+  async #finish(event: ClaimedLifecycleEvent, end: LifecycleEventEnd): Promise<boolean> {
+    const { events, settled } = this.#parts;
+    const isWritten = await events.finish(event, end);
+    if (isWritten) settled(end.state);
     this.#order.done(event.target.installationId, true);
+    return isWritten;
   }
 
-  #log(target: Target, { eventId }: WaitingLifecycleEvent, text: string): void {
+  async #postpone(event: ClaimedLifecycleEvent, { outcome, leastMs }: HandlerRetry): Promise<void> {
+    const { events, clock, chance, settled } = this.#parts;
+    const { installationId } = event.target;
+    const waitMs = delayMs(event.attempts + 1, leastMs, chance());
+    if (!(await events.postpone(event, clock() + waitMs, outcome)))
+      return this.#order.done(installationId, true);
+    settled('pending');
+    return this.#backOff(installationId, waitMs);
+  }
+
+  /** Gives a claim back without an outcome, and ends the turn. */
+  async #release(event: ClaimedLifecycleEvent): Promise<void> {
+    await this.#parts.events.release(event);
+    this.#order.done(event.target.installationId, false);
+  }
+
+  #log(target: Target, { eventId }: ClaimedLifecycleEvent, text: string): void {
     this.#parts.callLog.log(target, eventId, 'error', text);
   }
 

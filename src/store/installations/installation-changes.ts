@@ -192,7 +192,7 @@ export class Change {
   async writeEditEvent(target: Installation, previous: Previous): Promise<void> {
     const { status } = target;
     if (!(await this.#isPaused(target))) return this.#writeEvent(target, 'setup', { status, previous });
-    const replaced = await takeHeldEdit(this.transaction, this.parts.vault, target);
+    const replaced = await takeHeldEdit(this.transaction, this.parts.vault, target, this.now);
     return this.#writeEvent(target, 'setup', { status, previous, ...replaced?.event }, { held: true });
   }
 

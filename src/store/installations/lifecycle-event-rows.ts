@@ -139,8 +139,8 @@ async function heldEdit(
 }
 
 /**
- * Removes the held event of an earlier edit, which the event of the next edit replaces. A removed
- * row cannot be finished by a call that began before.
+ * Removes the held event of an earlier edit, which the event of the next edit replaces. One whose
+ * call has begun stays: its lease keeps the next event of the installation waiting.
  *
  * @returns the state before the first of these edits, for the new event
  */
@@ -148,10 +148,16 @@ export async function takeHeldEdit(
   transaction: Database,
   vault: Vault,
   target: TargetName,
+  now: number,
 ): Promise<{ readonly event: Readonly<Record<string, unknown>> } | undefined> {
   const held = await heldEdit(transaction, vault, target);
   if (held === undefined) return undefined;
-  await transaction.deleteFrom('life_events').where('event_id', '=', held.eventId).execute();
+  const { numDeletedRows } = await transaction
+    .deleteFrom('life_events')
+    .where('event_id', '=', held.eventId)
+    .where((where) => where.or([where('lease_until', 'is', null), where('lease_until', '<=', now)]))
+    .executeTakeFirst();
+  if (Number(numDeletedRows) === 0) return undefined;
   const { previous } = held.record.event as { readonly previous?: unknown };
   return { event: { previous } };
 }
@@ -200,7 +206,8 @@ export async function countPendingLifecycleEvents(
 
 /**
  * Cancels pending setup events of a removed target, and of all targets of a removed installation.
- * Events of deletions stay.
+ * Events of deletions stay. An event whose call has begun keeps its lease, so that the deletion is
+ * delivered after the call.
  */
 export async function cancelSetupEvents(
   transaction: Database,

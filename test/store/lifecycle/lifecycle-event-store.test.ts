@@ -1,12 +1,10 @@
 /**
  * Lifecycle events in the store: their order, their end, and their removal by age.
  */
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
-import { installed, takeEvents } from '../../support/store/installed.ts';
+import { claimEvent, installed, takeEvents } from '../../support/store/installed.ts';
 import {
   CLOCK,
   OPERATOR,
@@ -14,6 +12,7 @@ import {
   temporaryFolder,
   temporaryStore,
 } from '../../support/store/temporary-store.ts';
+import { openTestDatabase } from '../../support/store/test-engine.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const DELIVERED = { state: 'delivered', outcome: 'answered 200', called: true } as const;
@@ -21,10 +20,10 @@ const DELIVERED = { state: 'delivered', outcome: 'answered 200', called: true } 
 const edit = (store: Store, id: string, count: number) =>
   store.installations.edit(wholeInstallation(id), { configuration: { count } }, {}, OPERATOR);
 
-/** The first pending event. */
-async function first({ lifecycleEvents }: Store, id: string) {
-  const event = await lifecycleEvents.first(id);
-  if (event === undefined) throw new Error('No event waits.');
+/** Claims the first pending event. */
+async function claimed(store: Store, id: string) {
+  const event = await claimEvent(store, id);
+  if (event === undefined) throw new Error('No event can be claimed.');
   return event;
 }
 
@@ -32,22 +31,23 @@ test('the first pending event stays first until it is finished, postponed or not
   const store = await temporaryStore();
   const id = await installed(store);
   await edit(store, id, 1);
-  const setup = await first(store, id);
+  const setup = await claimed(store, id);
   await store.lifecycleEvents.postpone(setup, CLOCK.now + 5_000, 'cellCrashed');
-  expect(await first(store, id)).toMatchObject({
+  const again = await claimed(store, id);
+  expect(again).toMatchObject({
     eventId: setup.eventId,
     attempts: 1,
     dueAt: CLOCK.now + 5_000,
     outcome: 'cellCrashed',
   });
-  await store.lifecycleEvents.finish(await first(store, id), DELIVERED);
-  expect(await first(store, id)).toMatchObject({ position: 2, attempts: 0 });
+  await store.lifecycleEvents.finish(again, DELIVERED);
+  expect(await claimed(store, id)).toMatchObject({ position: 2, attempts: 0 });
 });
 
 test('a finished or canceled event is not changed again', async () => {
   const store = await temporaryStore();
   const id = await installed(store);
-  const setup = await first(store, id);
+  const setup = await claimed(store, id);
   await store.installations.uninstall(wholeInstallation(id), OPERATOR);
   const canceled = await store.lifecycleEvents.read(setup.eventId);
   expect(canceled).toMatchObject({ state: 'canceled' });
@@ -61,17 +61,18 @@ test('a finished event has no record', async () => {
   const store = await openStore(storeOptions(folder));
   const id = await installed(store);
   await edit(store, id, 1);
-  await store.lifecycleEvents.finish(await first(store, id), DELIVERED);
+  await store.lifecycleEvents.finish(await claimed(store, id), DELIVERED);
   await store.close();
-  const file = new DatabaseSync(join(folder, 'annex.db'));
-  const rows = file
-    .prepare('select state, length(sealed_record) > 0 as holds from life_events order by position')
-    .all()
-    .map((row) => ({ ...row }));
-  file.close();
+  const database = await openTestDatabase(folder);
+  const rows = await database
+    .selectFrom('life_events')
+    .select(['state', 'sealed_record'])
+    .orderBy('position')
+    .execute();
+  await database.destroy();
   expect(rows).toEqual([
-    { state: 'delivered', holds: 0 },
-    { state: 'pending', holds: 1 },
+    { state: 'delivered', sealed_record: '' },
+    { state: 'pending', sealed_record: expect.stringMatching(/./) },
   ]);
 });
 
@@ -99,7 +100,7 @@ test('installations with pending events are listed page by page, each once, and 
 test('finished events are kept for lifeEventDays', async () => {
   const store = await temporaryStore({ lifeEventDays: 2 });
   const id = await installed(store);
-  await store.lifecycleEvents.finish(await first(store, id), DELIVERED);
+  await store.lifecycleEvents.finish(await claimed(store, id), DELIVERED);
   await edit(store, id, 1);
   const kept = async () => (await store.lifecycleEvents.list({ installationId: id, limit: 9 })).items;
   CLOCK.now += 2 * DAY_MS;
@@ -137,7 +138,7 @@ test('a sweep removes the log lines of deleted installations, and no others', as
 async function deliverAll(store: Store, id: string): Promise<string[]> {
   const said: string[] = [];
   for (;;) {
-    const event = await store.lifecycleEvents.first(id);
+    const event = await claimEvent(store, id);
     if (event === undefined) return said;
     const { status, spaceId = '', previous } = event.record.event as Record<string, string | undefined>;
     said.push(

@@ -52,6 +52,7 @@ function workerOf(store: Store) {
     clock: () => CLOCK.now,
     ticks: () => CLOCK.now,
     chance: () => 0.5,
+    isShared: false,
     after(ms, run) {
       const timer = { at: CLOCK.now + ms, run };
       timers.add(timer);

@@ -19,6 +19,7 @@ import { keysInUse, SEALED_COLUMNS } from '../../../src/store/reseal/sealed-colu
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { Vault, vaultKeyId } from '../../../src/store/vault/vault.ts';
 import { addKeyTo, type KeyRing, parseKeyRing } from '../../../src/store/vault/vault-key.ts';
+import { claimEvent } from '../../support/store/installed.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
@@ -87,7 +88,7 @@ async function goneTargets(store: Store) {
   const { items } = await store.lifecycleEvents.waitingInstallations({ cursor: undefined, limit: 100 });
   for (const installation of items) {
     for (;;) {
-      const event = await store.lifecycleEvents.first(installation);
+      const event = await claimEvent(store, installation);
       if (event === undefined) break;
       if (event.record.gone) targets.push(await targetsOf(store).targets.deleted(event.record.gone));
       await store.lifecycleEvents.finish(event, { state: 'delivered', outcome: 'ok', called: true });

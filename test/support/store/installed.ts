@@ -2,7 +2,7 @@
  * Fixtures of installations: an integration with properties at every level, published into a real
  * store, and the lifecycle events of an installation as its integration receives them.
  */
-import type { WaitingLifecycleEvent } from '../../../src/store/installations/lifecycle-events.ts';
+import type { ClaimedLifecycleEvent } from '../../../src/store/installations/lifecycle-events.ts';
 import type { Publication } from '../../../src/store/integrations/registry.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { OPERATOR, published } from './temporary-store.ts';
@@ -45,11 +45,20 @@ export async function installed(store: Store, more?: string): Promise<string> {
   return (await store.installations.install(request, OPERATOR)).installationId;
 }
 
+/** Claims the first lifecycle event that can be delivered; undefined if none can be claimed. */
+export async function claimEvent(
+  { lifecycleEvents }: Pick<Store, 'lifecycleEvents'>,
+  installationId: string,
+): Promise<ClaimedLifecycleEvent | undefined> {
+  const first = await lifecycleEvents.first(installationId);
+  return first && lifecycleEvents.claim(first);
+}
+
 /** Takes the pending lifecycle events in order, and finishes them. */
-export async function takeEvents(store: Store, installationId: string): Promise<WaitingLifecycleEvent[]> {
-  const all: WaitingLifecycleEvent[] = [];
+export async function takeEvents(store: Store, installationId: string): Promise<ClaimedLifecycleEvent[]> {
+  const all: ClaimedLifecycleEvent[] = [];
   for (;;) {
-    const next = await store.lifecycleEvents.first(installationId);
+    const next = await claimEvent(store, installationId);
     if (next === undefined) return all;
     all.push(next);
     await store.lifecycleEvents.finish(next, { state: 'delivered', outcome: 'ok', called: true });

@@ -11,6 +11,7 @@ import type { RandomBytes } from '../../../src/model/identifiers.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import { parseManifest, publishedManifest } from '../../../src/model/manifest/manifest.ts';
 import type { PostedEvent } from '../../../src/store/deliveries/delivery.ts';
+import type { ClaimedLifecycleEvent } from '../../../src/store/installations/lifecycle-events.ts';
 import type { Publication } from '../../../src/store/integrations/registry.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
 
@@ -93,6 +94,8 @@ export async function fill(store: Store): Promise<void> {
   for (const level of ['space', 'site'] as const)
     await installations.installBelow({ installationId, level, place: 'p1', externalIds: ['c'] }, BY);
   await webhookSecrets.signing({ installationId, level: 'site', place: 'p1' });
+  const first = await store.lifecycleEvents.first(installationId);
+  if (first) await store.lifecycleEvents.claim(first);
   logs.append({ tenant: installationId, version: 1, requestId: 'r', level: 'info', text: 'line', at: NOW });
   await logs.pass();
 }
@@ -102,6 +105,8 @@ export interface Found {
   readonly whole: TargetName;
   readonly space: TargetName;
   readonly tokenId: string;
+  /** The lifecycle event in flight. */
+  readonly claimed: ClaimedLifecycleEvent;
 }
 
 export async function look(store: Store): Promise<Found> {
@@ -109,7 +114,11 @@ export async function look(store: Store): Promise<Found> {
   const [token] = (await store.tokens.list({ limit: 1 })).items;
   if (installation === undefined || token === undefined) throw new Error('The store was not filled.');
   const { installationId } = installation;
+  const first = await store.lifecycleEvents.first(installationId);
+  const event = first && (await store.lifecycleEvents.read(first.eventId));
+  if (event === undefined) throw new Error('No event is in flight.');
   return {
+    claimed: { ...event, fence: first?.fence ?? 0, record: { event: {} } },
     whole: wholeInstallation(installationId),
     space: { installationId, level: 'space', place: 'p1' },
     tokenId: token.id,
@@ -169,9 +178,6 @@ export const CHANGES: Readonly<Record<string, StoreChange>> = {
       BY,
     ),
   'product events': (store) => intakeOn(store).acceptance.accept(['e1', 'e2'].map(updated)),
-  'finished lifecycle event': async ({ lifecycleEvents }, { whole }) => {
-    const event = await lifecycleEvents.first(whole.installationId);
-    if (event === undefined) throw new Error('No event waits.');
-    await lifecycleEvents.finish(event, { state: 'delivered', outcome: 'ok', called: true });
-  },
+  'finished lifecycle event': ({ lifecycleEvents }, { claimed }) =>
+    lifecycleEvents.finish(claimed, { state: 'delivered', outcome: 'ok', called: true }),
 };
