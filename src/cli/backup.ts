@@ -29,6 +29,10 @@ Copies the database into one file, while the service runs, and checks the copy. 
   --help             print this
 `;
 
+const ON_POSTGRES =
+  'ANNEX_DATABASE_URL is set: this command copies the SQLite file of a data folder. Back up PostgreSQL with pg_dump, ' +
+  'or with the continuous archiving of its server, and keep the keys of the vault elsewhere (docs/operating.md).';
+
 class UsageError extends Error {}
 
 async function main(flags: readonly string[]): Promise<void> {
@@ -37,7 +41,8 @@ async function main(flags: readonly string[]): Promise<void> {
     return;
   }
   const { to, rest } = targetIn(flags);
-  const { dataFolder, vaultKeys } = readConfig(rest, process.env);
+  const { dataFolder, vaultKeys, databaseUrl } = readConfig(rest, process.env);
+  if (databaseUrl !== undefined) throw new UsageError(ON_POSTGRES);
   const database = databaseFile(dataFolder);
   const { bytes, keys } = await backUp({
     database,

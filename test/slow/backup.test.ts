@@ -22,10 +22,10 @@ const PROGRAM = fileURLToPath(new URL('../../src/cli/backup.ts', import.meta.url
 const run = (...flags: string[]) => runAs({}, ...flags);
 
 async function runAs(
-  user: { readonly uid?: number; readonly gid?: number },
+  options: { readonly uid?: number; readonly gid?: number; readonly env?: NodeJS.ProcessEnv },
   ...flags: string[]
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [PROGRAM, ...flags], user);
+  const child = spawn(process.execPath, [PROGRAM, ...flags], options);
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
@@ -250,4 +250,12 @@ test('it names what is missing: the file to make, or a folder with a database', 
   const message = expect.stringContaining(`the folder ${join(folder, 'absent')} does not exist`);
   expect(absent).toMatchObject({ code: 1, output: message });
   expect((await run('--help')).output).toContain('usage: npm run backup');
+});
+
+test('it refuses where the database is PostgreSQL, and names what copies that', async () => {
+  const folder = await temporaryFolder();
+  const env = { ...process.env, ANNEX_DATABASE_URL: 'postgres://annex:hidden@127.0.0.1/annex' };
+  const refused = await runAs({ env }, '--data', folder, '--to', join(folder, 'backup.db'));
+  expect(refused).toMatchObject({ code: 2, output: expect.stringContaining('pg_dump') });
+  expect(refused.output).not.toContain('hidden');
 });

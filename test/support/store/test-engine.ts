@@ -39,6 +39,8 @@ export const testEngine = (folder: string): (() => Engine) | undefined =>
 export async function openTestDatabase(folder: string): Promise<Database> {
   if (!IS_POSTGRES) return openDatabase(sqliteDialect(join(folder, 'annex.db')));
   const pool = new Pool({ ...connectionSettings(await makeDatabase(folder)), max: 5 });
+  // The database is dropped at the end of a test, with the connections to it.
+  pool.on('error', () => undefined);
   return openDatabase(new PostgresDialect(pool, randomUUID()));
 }
 
