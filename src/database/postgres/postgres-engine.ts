@@ -16,6 +16,7 @@ import { newerSchema, noteVersion } from './made-by.ts';
 import { NodeConnection } from './node-connection.ts';
 import { PostgresDialect } from './postgres-dialect.ts';
 import { translated } from './postgres-errors.ts';
+import { hasUnfinishedCopy } from './unfinished-copy.ts';
 
 /** Time-outs of the server, and of the client for a server that does not answer at all. */
 const STATEMENT_MS = 15_000;
@@ -23,14 +24,17 @@ const LOCK_WAIT_MS = 10_000;
 const IDLE_IN_TRANSACTION_MS = 20_000;
 const ANSWER_MS = 18_000;
 const CONNECT_MS = 5_000;
-/** Migrations may rewrite an index of a large table. */
-const MIGRATION_MS = 3_600_000;
+/** Migrations may rewrite an index of a large table, and a copy reads whole tables. */
+const LONG_MS = 3_600_000;
 /** An answer to the question for the time comes at once, or the connection is lost. */
 const BEAT_ANSWER_MS = 4_000;
 /** Object ids of `bigint` and `numeric`: none of ours exceeds what a number holds exactly. */
 const WHOLE_NUMBERS = [20, 1700];
 
 const COMMITS_IN_FLIGHT = 2;
+
+const COPY_UNFINISHED =
+  'a copy into it is not finished. Run `npm run copy` again, which goes on with it, before any service starts';
 
 /** Asks the server to sync each commit to disk, if its default is not to. */
 const SYNC_COMMITS = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
@@ -98,6 +102,7 @@ export class PostgresEngine implements Engine {
       if (await this.#isUnsynced())
         note('warn', 'this PostgreSQL runs with fsync = off: a power cut loses acknowledged events');
       const database = new Kysely<Tables>({ dialect: new PostgresDialect(this.#pool, node) });
+      if (await hasUnfinishedCopy(database)) throw new Error(COPY_UNFINISHED);
       if (version !== undefined) await noteVersion(this.#pool, version);
       return database;
     } catch (cause) {
@@ -153,27 +158,39 @@ export class PostgresEngine implements Engine {
     }
   }
 
-  /** Brings the schema up to date on a connection without the usual time-outs. */
   async #migrate(): Promise<void> {
-    const pool = new Pool({
-      ...connectionSettings(this.#options.url),
-      ...{ max: 2, statement_timeout: MIGRATION_MS, query_timeout: MIGRATION_MS },
-      ...{ lock_timeout: MIGRATION_MS, idle_in_transaction_session_timeout: MIGRATION_MS },
-    });
-    pool.on('error', () => undefined);
+    const { url, node } = this.#options;
     try {
-      const database = await openDatabase(new PostgresDialect(pool, this.#options.node));
+      const database = await openMigrated(url, node);
       await database.destroy();
     } catch (failure) {
       throw (await newerSchema(this.#options, failure)) ?? failure;
-    } finally {
-      if (!pool.ended) await pool.end();
     }
   }
 
   async #isUnsynced(): Promise<boolean> {
     const { rows } = await this.#pool.query<{ fsync: string }>('show fsync');
     return rows[0]?.fsync === 'off';
+  }
+}
+
+/**
+ * Opens a database for long statements, with its schema brought up to date.
+ *
+ * @param node marks its notices
+ */
+export async function openMigrated(url: string, node: string): Promise<Database> {
+  const pool = new Pool({
+    ...connectionSettings(url),
+    ...{ max: 2, statement_timeout: LONG_MS, query_timeout: LONG_MS },
+    ...{ lock_timeout: LONG_MS, idle_in_transaction_session_timeout: LONG_MS },
+  });
+  pool.on('error', () => undefined);
+  try {
+    return await openDatabase(new PostgresDialect(pool, node));
+  } catch (failure) {
+    if (!pool.ended) await pool.end();
+    throw failure;
   }
 }
 
@@ -196,7 +213,7 @@ export function connectionSettings(url: string): ClientConfig {
 }
 
 /** Says which setting is concerned; the message never contains the URL, which holds a password. */
-function unusable(failure: unknown): Error {
+export function unusable(failure: unknown): Error {
   const cause = failure instanceof DatabaseUnavailable ? failure.cause : failure;
   const why = cause instanceof Error ? cause.message : String(cause);
   return new Error(`the PostgreSQL database (ANNEX_DATABASE_URL) cannot be used: ${why}`, { cause });
