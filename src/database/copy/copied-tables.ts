@@ -1,7 +1,7 @@
 /**
- * The tables that a copy has to copy, read from the schema of the source: columns, primary keys, and
- * an order in which a row's parents are copied before it. No table is listed by hand, so none is
- * forgotten.
+ * The tables that a copy has to copy, read from the schema of the source: columns, primary keys,
+ * and an order in which a row's parents are copied before it. No table is listed by hand, so none
+ * is forgotten.
  */
 import { sql } from 'kysely';
 import { BulkStatement, TEXT, type ValueType, WHOLE } from '../bulk.ts';

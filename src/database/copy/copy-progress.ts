@@ -1,7 +1,7 @@
 /**
  * How far a copy has come, kept in the target: written in the transaction of each batch, so that a
- * copy that was killed goes on behind the last batch that was committed. A service does not start on
- * a target whose copy is not finished.
+ * copy that was killed goes on behind the last batch that was committed. A service does not start
+ * on a target whose copy is not finished.
  */
 import { sql } from 'kysely';
 import type { ColumnValue } from '../bulk.ts';

@@ -1,7 +1,7 @@
 /**
- * Reads the rows of a table in the order of its primary key, in batches that are bounded in rows and
- * in bytes: a version holds a bundle of megabytes, and an event some hundred bytes. The order is the
- * same in both engines, which compare texts by their bytes.
+ * Reads the rows of a table in the order of its primary key, in batches that are bounded in rows
+ * and in bytes: a version holds a bundle of megabytes, and an event some hundred bytes. The order
+ * is the same in both engines, which compare texts by their bytes.
  */
 import { sql } from 'kysely';
 import type { ColumnValue } from '../bulk.ts';

@@ -3,8 +3,8 @@
  * (docs/operating.md#moving-to-postgresql).
  *
  * The service must not run: the source is locked and only read. Each batch is one transaction with
- * its progress. At the end every row of both sides is compared, and only then may a service start on
- * the target. It moves nothing and deletes nothing: the SQLite file stays as it is.
+ * its progress. At the end every row of both sides is compared, and only then may a service start
+ * on the target. It moves nothing and deletes nothing: the SQLite file stays as it is.
  */
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';

@@ -1,6 +1,6 @@
 /**
- * Whether a copy of another store into a database was begun and is not finished (`copy/`). Its table
- * of progress exists for as long.
+ * Whether a copy of another store into a database was begun and is not finished (`copy/`). Its
+ * table of progress exists for as long.
  */
 import { sql } from 'kysely';
 import type { Database } from '../tables.ts';

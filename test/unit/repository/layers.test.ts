@@ -110,6 +110,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['policy.ts', 'names.ts', 'request-head.ts', 'decoding.ts', 'fetch-tally.ts', 'this-machine.ts'],
   ],
   'src/database/': [
+    ['copy/'],
     ['sqlite/', 'postgres/'],
     ['database.ts', 'transaction.ts', 'group-commit.ts'],
     ['migrations.ts', 'bulk.ts', 'locks.ts', 'notices.ts', 'engine.ts'],
