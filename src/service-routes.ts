@@ -59,6 +59,8 @@ export function registerRoutes(
   const logFollowers = new LogFollowers({ logs: store.logs, limits, after, limitMet });
   // Followers of a log that is gone.
   store.changes.on('installation', (id) => logFollowers.check(id));
+  store.changes.on('tokens', () => logFollowers.check());
+  store.changes.on('missed', () => logFollowers.check());
   controlRoutes(listeners.control, {
     limits,
     clock: ticks,

@@ -84,7 +84,7 @@ export class StatementKeys {
   async rotate({ forget }: { readonly forget: boolean }, by: Actor): Promise<readonly StatementKey[]> {
     const { database, auditIds, clock } = this.#parts;
     await this.#load();
-    const rows = await inTransaction(database, async (transaction) => {
+    await inTransaction(database, async (transaction) => {
       await lock(transaction, 'statement keys');
       const before = await rowsOf(transaction);
       const latest = before[0]?.number ?? 0;
@@ -100,9 +100,9 @@ export class StatementKeys {
       const entry = { action: 'statement-keys.rotate', details } as const;
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
       await announce(transaction, 'statementKeys');
-      return kept;
     });
-    this.#keys = Promise.resolve(this.#keysOf(rows));
+    // Read again: another node may have rotated them meanwhile.
+    this.forget();
     return this.published();
   }
 
@@ -112,11 +112,13 @@ export class StatementKeys {
   }
 
   #load(): Promise<Keys> {
-    this.#keys ??= this.#read().catch((cause) => {
-      this.#keys = undefined;
-      throw cause;
+    if (this.#keys !== undefined) return this.#keys;
+    const keys = this.#read();
+    this.#keys = keys;
+    keys.catch(() => {
+      if (this.#keys === keys) this.#keys = undefined;
     });
-    return this.#keys;
+    return keys;
   }
 
   /** The keys of the store; at the first use they are made. */

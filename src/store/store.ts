@@ -125,7 +125,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     // Two nodes that start at once must not make a key each.
     const vault = await engine.alone('vault', () => openKeys(options, engine, database));
-    const backlog = await Backlog.count(database);
+    const backlog = await Backlog.count({
+      database,
+      isShared: engine.isShared,
+      ticks: () => performance.now(),
+    });
     return startStore({ options, engine, database, vault, backlog });
   } catch (error) {
     await engine.close();

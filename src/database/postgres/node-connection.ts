@@ -44,7 +44,6 @@ export class NodeConnection {
   #lastSign: number;
   #isClosed = false;
   #isLost = false;
-  #hasDropped = false;
 
   constructor(parts: NodeConnectionParts) {
     this.#parts = parts;
@@ -121,7 +120,6 @@ export class NodeConnection {
     if (this.#isClosed) return;
     this.#retryMs = RETRY_MS;
     this.#isLost = false;
-    this.#hasDropped = false;
     this.#parts.report(true);
     this.#listener?.missedNotices();
     this.#listener?.isBack();
@@ -132,9 +130,8 @@ export class NodeConnection {
     if (!this.#isLost) this.#parts.report(false, cause);
     this.#isLost = true;
     const without = this.#parts.ticks() - this.#lastSign;
-    if (this.#hasDropped || without < CACHED_WITHOUT_DATABASE_MS) return;
-    this.#hasDropped = true;
-    this.#listener?.missedNotices();
+    // At each failed attempt: the other connections may work, and fill the caches again.
+    if (without >= CACHED_WITHOUT_DATABASE_MS) this.#listener?.missedNotices();
   }
 
   /** Ends the connection without waiting for the server, which may not answer. */

@@ -1,30 +1,44 @@
 /**
- * The number of pending deliveries of all endpoints: counted once at the start, then updated after
- * each commit.
+ * The number of pending deliveries of all endpoints: counted at the start, then updated after each
+ * commit of this node.
  *
- * Counting a million rows takes a while, and metrics read the number every few seconds.
+ * Counting a million rows takes a while, and metrics read the number every few seconds. Other nodes
+ * on the same database change it unseen: there it is counted anew when it is read, in the
+ * background and not often.
  */
 import { sql } from 'kysely';
 import type { Database } from '../../database/tables.ts';
 
+/** Between two counts where other nodes change the number, too. */
+const RECOUNT_MS = 30_000;
+
+export interface BacklogParts {
+  readonly database: Database;
+  /** Whether other nodes use the same database. */
+  readonly isShared: boolean;
+  /** Monotonic clock, in milliseconds. */
+  readonly ticks: () => number;
+}
+
 export class Backlog {
+  readonly #parts: BacklogParts;
   #waiting: number;
+  #countedAt: number;
 
-  private constructor(waiting: number) {
+  private constructor(parts: BacklogParts, waiting: number) {
+    this.#parts = parts;
     this.#waiting = waiting;
+    this.#countedAt = parts.ticks();
   }
 
-  static async count(database: Database): Promise<Backlog> {
-    const { count } = await database
-      .selectFrom('deliveries')
-      .select(({ fn }) => fn.countAll().as('count'))
-      .where('state', '=', sql.lit('pending'))
-      .executeTakeFirstOrThrow();
-    return new Backlog(Number(count));
+  static async count(parts: BacklogParts): Promise<Backlog> {
+    return new Backlog(parts, await countPending(parts.database));
   }
 
-  /** Deliveries in flight included. */
+  /** Deliveries in flight included. What other nodes changed is up to half a minute late. */
   get waiting(): number {
+    const { isShared, ticks } = this.#parts;
+    if (isShared && ticks() - this.#countedAt >= RECOUNT_MS) void this.#recount();
     return this.#waiting;
   }
 
@@ -32,4 +46,26 @@ export class Backlog {
   change(by: number): void {
     this.#waiting += by;
   }
+
+  /** Never rejects: if the database does not answer, the number stays until the next count. */
+  async #recount(): Promise<void> {
+    // Set before the count, so that none begins meanwhile; the engine's time-out ends a long one.
+    const { database, ticks } = this.#parts;
+    this.#countedAt = ticks();
+    await countPending(database).then(
+      (waiting) => {
+        this.#waiting = waiting;
+      },
+      () => undefined,
+    );
+  }
+}
+
+async function countPending(database: Database): Promise<number> {
+  const { count } = await database
+    .selectFrom('deliveries')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('state', '=', sql.lit('pending'))
+    .executeTakeFirstOrThrow();
+  return Number(count);
 }
