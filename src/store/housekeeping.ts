@@ -14,7 +14,7 @@ const PRUNE_EVERY_MS = 60_000;
 
 export interface HousekeepingParts {
   readonly engine: Pick<Engine, 'unlessElsewhere'>;
-  readonly logs: Pick<Logs, 'pass' | 'sweep'>;
+  readonly logs: Pick<Logs, 'pass' | 'sweep' | 'stopFollowing'>;
   readonly lifecycleEvents: Pick<LifecycleEvents, 'prune'>;
   readonly deliveryRetention: Pick<DeliveryRetention, 'prune' | 'stop'>;
   readonly audit: Pick<Audit, 'prune'>;
@@ -39,6 +39,7 @@ export class Housekeeping {
   /** Stops the timers. No run starts afterwards. */
   stopTimers(): void {
     for (const timer of this.#timers) clearInterval(timer);
+    this.#parts.logs.stopFollowing();
   }
 
   /** Writes the buffered log lines, and ends a running removal of deliveries. */

@@ -9,7 +9,8 @@
  * fsync.
  *
  * Followers receive what a pass has written after its commit, without a read of the store. Without
- * followers, nothing of this costs anything.
+ * followers, nothing of this costs anything. Where other nodes write to the same database, their
+ * lines are looked for (`log-poll.ts`).
  */
 
 import { type Page, type PageRequest, page } from '../database/page.ts';
@@ -20,6 +21,8 @@ import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
 import { integrationKeyIn } from '../model/target.ts';
 import { LOG_LEVELS, type LogLevel } from '../protocol/wire.ts';
+import { type LogLine, lineOf, type StoredLine } from './log-lines.ts';
+import { LogPoll } from './log-poll.ts';
 
 const BUFFERED_BYTES = 8 * 1024 * 1024;
 const BUFFERED_BYTES_PER_INSTALLATION = 256 * 1024;
@@ -33,20 +36,7 @@ const INSTALLATIONS_PER_SWEEP = 200;
  */
 const ROWS_PER_INSERT = 1_000;
 
-export interface LogLine {
-  /** Id of the installation, or key of the tenant behind an integration's own endpoint. */
-  readonly tenant: string;
-  readonly version: number;
-  /** `requestId` of the request to which the line belongs. */
-  readonly requestId: string;
-  readonly level: LogLevel;
-  readonly text: string;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-}
-
-/** A line as it is listed; `id` sorts in the order of arrival. */
-export type StoredLine = LogLine & { readonly id: string };
+export type { LogLine, StoredLine } from './log-lines.ts';
 
 export interface LinesAfter {
   readonly tenant: string;
@@ -64,12 +54,25 @@ export interface LogsParts {
   readonly database: Database;
   readonly limits: Pick<Limits, 'logLinesPerInstallation' | 'logBytesPerCall'>;
   readonly randomBytes: RandomBytes;
+  /** Whether other nodes write to the same database. */
+  readonly isShared: boolean;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
   /** Receives errors of passes that no caller waits for; the lines of such a pass are lost. */
   readonly onError?: ((cause: unknown) => void) | undefined;
 }
 
-/** Receives the lines of one log that a pass has written, oldest first. */
+/** Receives lines of one log that were written, oldest first. It must not throw. */
 export type LogFollower = (lines: readonly StoredLine[]) => void;
+
+export interface Following {
+  /**
+   * Resolves when the follower gets all lines that are written from now on; rejects if the store
+   * cannot be read. Undefined if it gets them already.
+   */
+  readonly begun: Promise<void> | undefined;
+  end(): void;
+}
 
 /** Buffered lines of one installation. */
 interface Waiting {
@@ -90,6 +93,8 @@ export class Logs {
   #bytes = 0;
   #writing: Promise<void> = Promise.resolve();
   readonly #followers = new Map<string, Set<LogFollower>>();
+  /** Only where other nodes write, too. */
+  readonly #poll: LogPoll | undefined;
   #isHurried = false;
   /** The last installation that a sweep has checked. */
   #swept = '';
@@ -97,6 +102,8 @@ export class Logs {
   constructor(parts: LogsParts) {
     this.#parts = parts;
     this.#ids = new Sequence(parts.randomBytes);
+    const tell = (tenant: string, lines: readonly StoredLine[]) => this.#tellOf(tenant, lines);
+    this.#poll = parts.isShared ? new LogPoll({ ...parts, tell }) : undefined;
   }
 
   /** Buffers a line for the next pass. Never waits, never throws. */
@@ -124,16 +131,30 @@ export class Logs {
   }
 
   /**
-   * Calls `follower` with the lines of each pass after its commit, in the order of their ids, until
-   * the returned function is called. It must not throw.
+   * Calls `follower` with the lines of each pass after its commit, in the order of their ids, and
+   * with those of other nodes, until its end.
    */
-  follow(tenant: string, follower: LogFollower): () => void {
-    const followers = this.#followers.get(tenant) ?? new Set();
-    this.#followers.set(tenant, followers.add(follower));
-    return () => {
-      followers.delete(follower);
-      if (followers.size === 0 && this.#followers.get(tenant) === followers) this.#followers.delete(tenant);
+  follow(tenant: string, follower: LogFollower): Following {
+    const followers = this.#followers;
+    const add = () => void followers.set(tenant, (followers.get(tenant) ?? new Set()).add(follower));
+    let hasEnded = false;
+    const begun = this.#poll?.begin(tenant).then(() => {
+      if (!hasEnded) add();
+    });
+    if (begun === undefined) add();
+    const end = () => {
+      if (hasEnded) return;
+      hasEnded = true;
+      const others = followers.get(tenant);
+      if (others?.delete(follower) && others.size === 0) followers.delete(tenant);
+      this.#poll?.end(tenant);
     };
+    return { begun, end };
+  }
+
+  /** Looks for no lines of other nodes any more. */
+  stopFollowing(): void {
+    this.#poll?.stop();
   }
 
   /**
@@ -241,7 +262,12 @@ export class Logs {
   #tell(rows: readonly Tables['log_lines'][]): void {
     const followed = rows.filter(({ installation_id: id }) => this.#followers.has(id));
     for (const [tenant, lines] of Map.groupBy(followed.map(lineOf), ({ tenant }) => tenant))
-      for (const follower of [...(this.#followers.get(tenant) ?? [])]) follower(lines);
+      this.#tellOf(tenant, this.#poll?.unseen(tenant, lines) ?? lines);
+  }
+
+  #tellOf(tenant: string, lines: readonly StoredLine[]): void {
+    if (lines.length === 0) return;
+    for (const follower of [...(this.#followers.get(tenant) ?? [])]) follower(lines);
   }
 
   /**
@@ -290,13 +316,3 @@ export class Logs {
 
 const droppedNote = (dropped: number): string =>
   `${dropped} ${dropped === 1 ? 'line was' : 'lines were'} dropped: this installation logs faster than its log is written.`;
-
-const lineOf = (row: Tables['log_lines']): StoredLine => ({
-  id: row.id,
-  tenant: row.installation_id,
-  version: row.version,
-  requestId: row.request_id,
-  level: LOG_LEVELS[row.level] ?? 'info',
-  text: row.text,
-  at: row.at,
-});

@@ -158,12 +158,12 @@ interface OpenedParts {
 
 /** Composes the store and starts its background work. */
 function startStore({ options, engine, database, vault, backlog }: OpenedParts): Store {
-  const { limits, randomBytes, onError } = options;
+  const { randomBytes, onError } = options;
   const reseal = new Reseal({ database, vault, engine, report: (note) => options.onReseal?.(note) });
   const commits = new GroupCommit(database, engine.commitsInFlight);
   const parts = { ...options, database, vault, commits, backlog, auditIds: new Sequence(randomBytes) };
   const deliveryRetention = new DeliveryRetention(parts);
-  const logs = new Logs({ database, limits, randomBytes, onError });
+  const logs = new Logs({ ...options, database, isShared: engine.isShared });
   const lifecycleEvents = new LifecycleEvents(parts);
   const webhookSecrets = new WebhookSecrets(parts);
   const tokens = new Tokens(parts);

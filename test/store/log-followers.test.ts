@@ -25,9 +25,10 @@ async function scene() {
     after: clock.after,
     limitMet: (name) => void met.push(name),
   });
-  const follow = (follower: Parameters<LogFollowers['follow']>[1] = FOLLOWER): LogStream => {
+  const follow = async (follower: Parameters<LogFollowers['follow']>[1] = FOLLOWER): Promise<LogStream> => {
     const stream = followers.follow({ tenant: 'ins_1', of: { installation: 'ins_1' } }, follower);
     onTestFinished(() => void stream.destroy());
+    await expect.poll(() => stream.readableLength).toBeGreaterThan(0);
     return stream;
   };
   return { clock, followers, follow, met };
@@ -43,7 +44,7 @@ function read(stream: LogStream): string {
 test('each gets a comment every 15 s, and no timer runs while no log is followed', async () => {
   const { clock, follow } = await scene();
   expect(clock.pending).toBe(0);
-  const streams = [follow(), follow()];
+  const streams = [await follow(), await follow()];
   expect(clock.pending).toBe(1);
   for (const stream of streams) expect(read(stream)).toBe(': following\n\n');
   clock.advance(KEEP_ALIVE_MS - 1);
@@ -59,7 +60,7 @@ test('each gets a comment every 15 s, and no timer runs while no log is followed
 
 test('one that has read nothing between two comments is dropped, and its connection is cut', async () => {
   const { clock, follow, met } = await scene();
-  const stream = follow();
+  const stream = await follow();
   clock.advance(KEEP_ALIVE_MS);
   expect(met).toEqual([]);
   clock.advance(KEEP_ALIVE_MS);
@@ -72,7 +73,7 @@ test('one that has read nothing between two comments is dropped, and its connect
 test('one that may no longer read the log ends within 15 s', async () => {
   const { clock, follow } = await scene();
   let refusal: StreamEnd | undefined;
-  const stream = follow({ ...FOLLOWER, refusal: async () => refusal });
+  const stream = await follow({ ...FOLLOWER, refusal: async () => refusal });
   read(stream);
   clock.advance(KEEP_ALIVE_MS);
   await turn();
@@ -85,8 +86,8 @@ test('one that may no longer read the log ends within 15 s', async () => {
 
 test('one stays where the store cannot check it, until a later check', async () => {
   const { followers, follow } = await scene();
-  const answers = [Promise.reject(new Error('The disk fails.')), Promise.resolve('removed' as const)];
-  const stream = follow({ ...FOLLOWER, refusal: () => answers.shift() ?? Promise.resolve(undefined) });
+  const answers = [() => Promise.reject(new Error('The disk fails.')), async () => 'removed' as const];
+  const stream = await follow({ ...FOLLOWER, refusal: async () => answers.shift()?.() });
   followers.check('ins_2');
   followers.check('ins_1');
   await turn();

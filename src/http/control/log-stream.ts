@@ -3,12 +3,13 @@
  * (docs/contract/calls.md#following-a-log).
  *
  * Earlier lines are read from the store page by page, as fast as the client reads them. From then
- * on, the writer of the log hands over each batch after its commit, so a follower never polls. It
- * decides nothing about permissions and limits: `log-followers.ts` ends streams.
+ * on, the store hands over each batch after its commit, so a stream never polls. A batch may hold
+ * lines of other nodes, which sort before lines that were sent. Each line is sent once. Permissions
+ * and limits are not decided here: `log-followers.ts` ends streams.
  */
 import { Readable } from 'node:stream';
 import { LOG_LEVELS, type LogLevel } from '../../protocol/wire.ts';
-import type { Logs, StoredLine } from '../../store/logs.ts';
+import type { Following, Logs, StoredLine } from '../../store/logs.ts';
 import { type LineOf, lineView } from './log-line-view.ts';
 
 /** Lines of one read of the store. */
@@ -43,12 +44,14 @@ export class LogStream extends Readable {
   readonly #parts: LogStreamParts;
   readonly #followed: Followed;
   readonly #rank: number;
-  readonly #unfollow: () => void;
+  readonly #following: Following;
   /** Batches that were written while earlier lines are sent; undefined from then on. */
   #waiting: StoredLine[] | undefined = [];
   #waitingBytes = 0;
-  /** `id` of the newest line that was sent. */
+  /** `id` of the line that was sent last. */
   #last: string;
+  /** Ids of the earlier lines that were sent; in the end, those of the last read of the store. */
+  #earlier = new Set<string>();
   #isOver = false;
   #pushedBytes = 0;
   /** Bytes that the client had read at the last comment; -1 before the first. */
@@ -62,10 +65,10 @@ export class LogStream extends Readable {
     this.#rank = followed.level === undefined ? 0 : LOG_LEVELS.indexOf(followed.level);
     this.#last = followed.after ?? '';
     // Before the first read of the store, so that no line falls between the two.
-    this.#unfollow = parts.logs.follow(followed.tenant, (lines) => this.#written(lines));
-    // The head of the answer leaves with it: the client knows that it follows.
-    this.#push(': following\n\n');
-    this.#begin().catch((cause: unknown) => this.destroy(cause as Error));
+    this.#following = parts.logs.follow(followed.tenant, (lines) => this.#written(lines));
+    const { begun } = this.#following;
+    const begins = begun === undefined ? this.#begin() : begun.then(() => this.#begin());
+    begins.catch((cause: unknown) => this.destroy(cause as Error));
   }
 
   /**
@@ -102,20 +105,25 @@ export class LogStream extends Readable {
   #close(): void {
     this.#isOver = true;
     this.#waiting = undefined;
-    this.#unfollow();
+    this.#following.end();
     this.#onRead();
   }
 
   async #begin(): Promise<void> {
+    if (this.#isOver) return;
+    // The head of the answer leaves with it: the client knows that it follows.
+    this.#push(': following\n\n');
     const { tenant, level, after, earlier = 0 } = this.#followed;
     if (after !== undefined) await this.#resume();
     else if (earlier > 0) {
       const { items } = await this.#parts.logs.list({ tenant, level, limit: earlier });
-      this.#send(items.toReversed());
+      this.#sendEarlier(items.toReversed());
     }
-    const written = this.#waiting?.filter(({ id }) => id > this.#last) ?? [];
+    const written = this.#waiting ?? [];
     this.#waiting = undefined;
-    this.#send(written);
+    this.#send(this.#notSent(written));
+    // What was read last may still be handed over.
+    this.#earlier = new Set([...this.#earlier].slice(-LINES_PER_READ));
   }
 
   /** Sends the lines after the last one that the client has, as far as they are kept. */
@@ -126,10 +134,15 @@ export class LogStream extends Readable {
       const { lines, isWhole } = await this.#parts.logs.since(query);
       if (this.#isOver) return;
       if (!isWhole) this.#push('event: gap\ndata: {}\n\n');
-      this.#send(lines);
+      this.#sendEarlier(lines);
       if (lines.length < LINES_PER_READ) return;
       if (this.readableLength >= HIGH_WATER_BYTES) await this.#read();
     }
+  }
+
+  #sendEarlier(lines: readonly StoredLine[]): void {
+    for (const { id } of lines) this.#earlier.add(id);
+    this.#send(lines);
   }
 
   /** Resolves when the client has read what is held, or the stream is over. */
@@ -144,11 +157,18 @@ export class LogStream extends Readable {
     // Attack: a client that follows a busy log and does not read, so that the host's memory fills.
     // What is held is checked before a batch, which is bounded itself.
     if (Math.max(this.readableLength, this.#waitingBytes) > this.#parts.bufferBytes) this.finish('slow');
-    else if (this.#waiting === undefined) this.#send(lines);
+    else if (this.#waiting === undefined) this.#send(this.#notSent(lines));
     else {
       this.#waiting.push(...lines);
       for (const { text } of lines) this.#waitingBytes += LINE_BASE_BYTES + text.length;
     }
+  }
+
+  /** The same array where no line of it was sent: its text is shared with other followers. */
+  #notSent(lines: readonly StoredLine[]): readonly StoredLine[] {
+    return lines.some(({ id }) => this.#earlier.has(id))
+      ? lines.filter(({ id }) => !this.#earlier.has(id))
+      : lines;
   }
 
   #send(lines: readonly StoredLine[]): void {

@@ -40,7 +40,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       registry,
       targets,
       installations: new Installations({ ...parts, auditIds, database, changed, limits: DEFAULT_LIMITS }),
-      logs: new Logs({ database, limits: { ...DEFAULT_LIMITS, ...limits }, randomBytes }),
+      logs: new Logs({ ...parts, database, limits: { ...DEFAULT_LIMITS, ...limits }, isShared: false }),
     };
   };
 

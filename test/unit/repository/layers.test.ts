@@ -100,7 +100,8 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['installations/', 'deliveries/'],
     ['integrations/'],
     ['tokens.ts', 'logs.ts', 'audit.ts', 'statement-keys.ts'],
-    ['audit-rows.ts', 'store-changes.ts', 'vault/'],
+    ['log-poll.ts'],
+    ['audit-rows.ts', 'log-lines.ts', 'store-changes.ts', 'vault/'],
   ],
   'src/egress/': [
     ['egress-metrics.ts', 'product-metrics.ts'],
