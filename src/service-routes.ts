@@ -57,7 +57,7 @@ export function registerRoutes(
   const credentials = new Credentials({ tokens, runtimeTokens, limits, trustedProxies, clock: ticks });
   const limitMet = (limit: LimitName) => metrics.limitMet(limit);
   const logFollowers = new LogFollowers({ logs: store.logs, limits, after, limitMet });
-  // Followers of a log that is gone.
+  // Followers of a log that is gone, or whose token is.
   store.changes.on('installation', (id) => logFollowers.check(id));
   store.changes.on('tokens', () => logFollowers.check());
   store.changes.on('missed', () => logFollowers.check());
@@ -110,6 +110,7 @@ export function registerRoutes(
     limitMet,
     clock: ticks,
     now: clock,
+    spent: store.spentSignatures,
     ...(publicUrl !== undefined && { publicUrl }),
     ...(contentUrl !== undefined && { contentUrl }),
   });

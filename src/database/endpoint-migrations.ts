@@ -1,11 +1,12 @@
-/**
- * The migration that gives every integration an endpoint of its own. Released, and so never edited.
- */
+/** Migrations of endpoints (see `migrations.ts`). Never edited once released. */
 import { randomBytes } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import { endpointKey } from '../model/identifiers.ts';
 
-/** Existing rows get a key each before the column is required to be unique. */
+/**
+ * Gives every integration an endpoint. Existing rows get a key each before the column is required
+ * to be unique.
+ */
 export async function integrationEndpoints(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('integrations')
@@ -21,5 +22,21 @@ export async function integrationEndpoints(db: Kysely<unknown>): Promise<void> {
     .unique()
     .on('integrations')
     .column('endpoint_key')
+    .execute();
+}
+
+/** Written only on engines that are shared: a node alone remembers in memory. */
+export async function spentSignatures(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('spent_signatures')
+    .addColumn('endpoint_key', 'text', (column) => column.notNull())
+    .addColumn('digest', 'text', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('spent_signatures_key', ['endpoint_key', 'digest'])
+    .execute();
+  await db.schema
+    .createIndex('spent_signatures_over')
+    .on('spent_signatures')
+    .columns(['expires_at'])
     .execute();
 }

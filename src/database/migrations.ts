@@ -12,7 +12,7 @@ import {
   tasksOfIntegrations,
   webhookSecrets,
 } from './delivery-migrations.ts';
-import { integrationEndpoints } from './endpoint-migrations.ts';
+import { integrationEndpoints, spentSignatures } from './endpoint-migrations.ts';
 import { statementKeys } from './product-migrations.ts';
 
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -38,6 +38,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '020-integration-endpoints': { up: integrationEndpoints },
   '021-tasks': { up: tasksOfIntegrations },
   '022-life-event-leases': { up: lifecycleEventLeases },
+  '023-spent-signatures': { up: spentSignatures },
 };
 
 async function registry(db: Kysely<unknown>): Promise<void> {

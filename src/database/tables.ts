@@ -130,6 +130,12 @@ export interface Tables {
     digest: string;
     expires_at: number;
   };
+  /** Signatures of envelopes that were used, kept while they would still be valid. */
+  spent_signatures: {
+    endpoint_key: string;
+    digest: string;
+    expires_at: number;
+  };
   external_ids: {
     integration: string;
     external_id: string;

@@ -7,6 +7,7 @@ import type { Audit } from './audit.ts';
 import type { DeliveryRetention } from './deliveries/delivery-retention.ts';
 import type { LifecycleEvents } from './installations/lifecycle-events.ts';
 import type { Logs } from './logs.ts';
+import type { SpentSignatures } from './spent-signatures.ts';
 
 /** How long a log line is buffered at most before it can be read. */
 const LOG_PASS_MS = 250;
@@ -18,6 +19,7 @@ export interface HousekeepingParts {
   readonly lifecycleEvents: Pick<LifecycleEvents, 'prune'>;
   readonly deliveryRetention: Pick<DeliveryRetention, 'prune' | 'stop'>;
   readonly audit: Pick<Audit, 'prune'>;
+  readonly spentSignatures: Pick<SpentSignatures, 'prune'> | undefined;
   /** Receives the error of a run that failed; the next run starts all the same. */
   onError(error: unknown): void;
 }
@@ -51,12 +53,13 @@ export class Housekeeping {
 
   /** Never rejects: a part that fails is run again in a minute, and the others run all the same. */
   async #prune(): Promise<void> {
-    const { engine, lifecycleEvents, deliveryRetention, logs, audit, onError } = this.#parts;
+    const { engine, lifecycleEvents, deliveryRetention, logs, audit, spentSignatures, onError } = this.#parts;
     const removals = async () => {
       await lifecycleEvents.prune().catch(onError);
       await deliveryRetention.prune().catch(onError);
       await logs.sweep().catch(onError);
       await audit.prune().catch(onError);
+      await spentSignatures?.prune().catch(onError);
     };
     await engine.unlessElsewhere('housekeeping', removals).catch(onError);
   }

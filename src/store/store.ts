@@ -42,6 +42,7 @@ import { Secrets } from './integrations/secrets.ts';
 import { Logs } from './logs.ts';
 import { Reseal, type ResealNote } from './reseal/reseal.ts';
 import { keysInUse } from './reseal/sealed-columns.ts';
+import { SpentSignatures } from './spent-signatures.ts';
 import { StatementKeys } from './statement-keys.ts';
 import { type StoreChanges, storeChanges } from './store-changes.ts';
 import { TargetSource } from './target-source.ts';
@@ -100,6 +101,8 @@ export interface Store {
   readonly audit: Audit;
   readonly credentialLeases: CredentialLeases;
   readonly spentStates: SpentStates;
+  /** Undefined where this node is alone, and remembers signatures itself. */
+  readonly spentSignatures: SpentSignatures | undefined;
   readonly builtIns: BuiltIns;
   readonly installedBlocks: InstalledBlocks;
   readonly webhookSecrets: WebhookSecrets;
@@ -169,6 +172,7 @@ function startStore({ options, engine, database, vault, backlog }: OpenedParts):
   const tokens = new Tokens(parts);
   const statementKeys = new StatementKeys(parts);
   const audit = new Audit(parts);
+  const spentSignatures = engine.isShared ? new SpentSignatures(parts) : undefined;
   const changes = storeChanges(engine);
   forgetChanged(changes, { webhookSecrets, tokens, statementKeys });
   const changed = (integration: string) => void changes.emit('integration', integration);
@@ -181,12 +185,12 @@ function startStore({ options, engine, database, vault, backlog }: OpenedParts):
     changes.emit('lifecycle', installationId);
   };
   const housekeeping = new Housekeeping({
-    ...{ engine, logs, lifecycleEvents, deliveryRetention, audit, onError },
+    ...{ engine, logs, lifecycleEvents, deliveryRetention, audit, spentSignatures, onError },
   });
   void reseal.start();
   return {
     ...{ changes, logs, lifecycleEvents, backlog, deliveryRetention, audit, webhookSecrets },
-    ...{ tokens, statementKeys, isShared: engine.isShared },
+    ...{ tokens, statementKeys, spentSignatures, isShared: engine.isShared },
     ...eventsAndDeliveries(parts),
     targetSource: new TargetSource(parts),
     runtimeTokenKeys: vault.deriveKeys(RUNTIME_TOKEN_KEYS),

@@ -37,11 +37,15 @@ export class TestService {
 
   readonly #end: () => Promise<void>;
 
-  private constructor(service: Service, platform: string, end: () => Promise<void>) {
+  private constructor(
+    service: Service,
+    { admin, platform }: { admin: string; platform: string },
+    end: () => Promise<void>,
+  ) {
     this.#end = end;
     this.service = service;
     this.#quiet = new QuietInstalls(service.store);
-    this.admin = service.firstAdminToken ?? '';
+    this.admin = admin;
     this.platform = platform;
   }
 
@@ -65,7 +69,12 @@ export class TestService {
       cellSources: await cellSources(),
     });
     const { token } = await service.store.tokens.create({ kind: 'platform' }, OPERATOR);
-    return new TestService(service, token, end);
+    return new TestService(service, { admin: service.firstAdminToken ?? '', platform: token }, end);
+  }
+
+  /** A node of a service that is started elsewhere. */
+  static node(service: Service, tokens: { admin: string; platform: string }, end: () => Promise<void>) {
+    return new TestService(service, tokens, end);
   }
 
   stop(): Promise<void> {

@@ -10,6 +10,7 @@ import type { Limits } from '../../limits.ts';
 import { limitError } from '../../model/limit-met.ts';
 import { matchingDigests, readSignature } from '../../model/signature.ts';
 import type { Target } from '../../model/target.ts';
+import type { SpentSignatures } from '../../store/spent-signatures.ts';
 import { SeenSignatures } from './seen-signatures.ts';
 
 const SECOND_MS = 1_000;
@@ -19,16 +20,22 @@ export interface EnvelopeSignaturesParts {
   readonly limits: Pick<Limits, typeof LIMIT>;
   /** Wall-clock time, in milliseconds. */
   readonly now: () => number;
+  /** What other nodes have accepted; absent if there are none. */
+  readonly spent?: Pick<SpentSignatures, 'spend'> | undefined;
 }
+
+type Addressed = Pick<Target, 'signingSecrets' | 'endpointKey'>;
 
 export class EnvelopeSignatures {
   readonly #ageMaxMs: number;
   readonly #now: () => number;
   readonly #seen: SeenSignatures;
+  readonly #spent: EnvelopeSignaturesParts['spent'];
 
-  constructor({ limits, now }: EnvelopeSignaturesParts) {
+  constructor({ limits, now, spent }: EnvelopeSignaturesParts) {
     this.#ageMaxMs = limits[LIMIT];
     this.#now = now;
+    this.#spent = spent;
     this.#seen = new SeenSignatures(Math.ceil(this.#ageMaxMs / SECOND_MS));
   }
 
@@ -44,23 +51,31 @@ export class EnvelopeSignatures {
     return limitError('ENVELOPE_UNAUTHORIZED', { name: LIMIT, max: this.#ageMaxMs, used: usedMs });
   }
 
-  /** @returns the error; undefined if the signature is genuine and new. It is not accepted again */
-  refusal(
-    header: string,
-    body: Buffer,
-    { signingSecrets, endpointKey }: Pick<Target, 'signingSecrets' | 'endpointKey'>,
-  ): AnnexError | undefined {
+  /**
+   * @returns the error; undefined if the signature is genuine and new. It is not accepted again, by
+   *   any node
+   * @throws what the store does; the sender signs anew
+   */
+  async refusal(header: string, body: Buffer, addressed: Addressed): Promise<AnnexError | undefined> {
     const claim = readSignature(header);
-    const matching = claim === undefined ? [] : matchingDigests(claim, body, signingSecrets);
-    if (claim === undefined || matching.length === 0) return unauthorized();
+    const digests = claim === undefined ? [] : matchingDigests(claim, body, addressed.signingSecrets);
+    if (claim === undefined || digests.length === 0) return unauthorized();
+    const timestampS = Number(claim.timestamp);
+    const { endpointKey } = addressed;
+    // First what this node has seen itself: one that is sent again and again costs no statement.
     const nowS = Math.floor(this.#now() / SECOND_MS);
-    if (this.#seen.take(endpointKey, Number(claim.timestamp), matching, nowS)) return undefined;
-    return new AnnexError(
-      'ENVELOPE_UNAUTHORIZED',
-      'This signature was used before: sign each attempt anew, with its own `t`.',
-    );
+    if (!this.#seen.take(endpointKey, timestampS, digests, nowS)) return used();
+    const expiresAt = (timestampS + 1) * SECOND_MS + this.#ageMaxMs;
+    const isNew = await this.#spent?.spend({ endpointKey, digests, expiresAt });
+    return isNew === false ? used() : undefined;
   }
 }
+
+const used = (): AnnexError =>
+  new AnnexError(
+    'ENVELOPE_UNAUTHORIZED',
+    'This signature was used before: sign each attempt anew, with its own `t`.',
+  );
 
 export const unauthorized = (): AnnexError =>
   new AnnexError(

@@ -27,7 +27,7 @@ import { SlowSenders } from '../slow-senders.ts';
 import { sendAnswer } from './answer.ts';
 import { BodyBudget, type BodyOwner } from './body-budget.ts';
 import { readEnvelope } from './envelope.ts';
-import { EnvelopeSignatures } from './envelope-signatures.ts';
+import { EnvelopeSignatures, type EnvelopeSignaturesParts } from './envelope-signatures.ts';
 import { fetchEvent } from './fetch-event.ts';
 import { isKnownScript, scriptHeaders } from './published-script.ts';
 import {
@@ -50,6 +50,8 @@ export interface PublicRouteParts extends Omit<RequestAuthorizerParts, 'signatur
   readonly scripts: Pick<PublishedScripts, 'script'>;
   /** Wall-clock time, in milliseconds. */
   readonly now: () => number;
+  /** Signatures that other nodes have accepted; absent if there are none. */
+  readonly spent?: EnvelopeSignaturesParts['spent'];
   /** Logs requests that a limit keeps from becoming calls. */
   readonly observer: Pick<CallLog, 'refused' | 'log'>;
 }
@@ -152,13 +154,14 @@ async function serve(
   if (authorized.kind === 'raw' && isStreamed(request.raw)) {
     const upload = new StreamedUpload(request.raw, bytesMax, parts.senders);
     await upload.begun;
-    return answer(reply, authorized, envelopeOf(request, authorized, upload, parts), parts);
+    return answer(reply, authorized, envelopeOf(request, authorized, upload), parts);
   }
   const share = parts.bodies.requests.open(ownerOf(authorized, authorized.signature !== undefined));
   let isRead = false;
-  const served = parts.reader.read(request.raw, bytesMax, share, (body) => {
+  const served = parts.reader.read(request.raw, bytesMax, share, async (body) => {
     isRead = true;
-    const envelope = envelopeOf(request, authorized, body, parts);
+    if (authorized.signature !== undefined) await refuseSignature(request, authorized, body, parts);
+    const envelope = envelopeOf(request, authorized, body);
     share.verified();
     return answer(reply, authorized, envelope, parts);
   });
@@ -277,21 +280,27 @@ function countUntilSent(
   share.awaitClient({ movedBytes, evict: () => socket.destroy() });
 }
 
+/** @throws AnnexError ENVELOPE_UNAUTHORIZED if the signature is not genuine, or not new */
+async function refuseSignature(
+  request: FastifyRequest,
+  { target, signature }: AuthorizedRequest,
+  body: Buffer,
+  { credentials, signatures }: AnsweringParts,
+): Promise<void> {
+  const refusal = signature === undefined ? undefined : await signatures.refusal(signature, body, target);
+  if (refusal === undefined) return;
+  credentials.countFailure(request.raw);
+  throw refusal;
+}
+
 function envelopeOf(
   request: FastifyRequest,
   authorized: AuthorizedRequest,
   body: Buffer | StreamedUpload,
-  { credentials, signatures }: AnsweringParts,
 ): Envelope {
-  const { target, pathAndQuery, kind, isContent, signature } = authorized;
-  if (kind === 'envelope' && Buffer.isBuffer(body)) {
-    const refusal = signature === undefined ? undefined : signatures.refusal(signature, body, target);
-    if (refusal !== undefined) {
-      credentials.countFailure(request.raw);
-      throw refusal;
-    }
+  const { target, pathAndQuery, kind, isContent } = authorized;
+  if (kind === 'envelope' && Buffer.isBuffer(body))
     return readEnvelope(request.headers['content-type'], body, target, request.id);
-  }
   const { method, headers } = request;
   return {
     event: fetchEvent(request.id, target, { method, pathAndQuery, isContent, headers }),

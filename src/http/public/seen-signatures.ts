@@ -7,7 +7,7 @@
  * own signatures.
  *
  * Only genuine signatures are remembered, so filling the memory needs a secret. Nothing is kept
- * over a restart.
+ * over a restart; several nodes remember together, in the store (`store/spent-signatures.ts`).
  */
 
 /** Digests of all endpoints; about 10 MB. */

@@ -60,46 +60,46 @@ describe('the age of a signature', () => {
 describe('a signature that was used before', () => {
   const again = /was used before/;
 
-  test('is not accepted again within its age', () => {
+  test('is not accepted again within its age', async () => {
     const { clock, them } = signatures();
     const header = signatureHeader(['new'], T, BODY);
-    expect(them.refusal(header, BODY, target)).toBeUndefined();
+    expect(await them.refusal(header, BODY, target)).toBeUndefined();
     for (const later of [0, 1, 299_000, 300_999]) {
       clock.now = T * 1_000 + later;
       expect(them.headRefusal(header)).toBeUndefined();
-      expect(them.refusal(header, BODY, target)?.message).toMatch(again);
+      expect((await them.refusal(header, BODY, target))?.message).toMatch(again);
     }
   });
 
-  test('is recognized by each of its digests, in any order and beside others', () => {
+  test('is recognized by each of its digests, in any order and beside others', async () => {
     const { them } = signatures();
     const both = signatureHeader(['new', 'old'], T, BODY);
     const [t = '', first = '', second = ''] = both.split(',');
-    expect(them.refusal(both, BODY, target)).toBeUndefined();
+    expect(await them.refusal(both, BODY, target)).toBeUndefined();
     for (const header of [
       `${t},${first}`,
       `${second},${t}`,
       `${t},v1=${'0'.repeat(64)},${second}`,
       `x=y,${both}`,
     ])
-      expect(them.refusal(header, BODY, target)?.message).toMatch(again);
+      expect((await them.refusal(header, BODY, target))?.message).toMatch(again);
   });
 
-  test('differs for other bytes, another time or another endpoint', () => {
+  test('differs for other bytes, another time or another endpoint', async () => {
     const { them } = signatures();
     const send = (body: Buffer, t: number, of = target) =>
       them.refusal(signatureHeader(['new'], t, body), body, of);
-    expect(send(BODY, T)).toBeUndefined();
-    expect(send(Buffer.from('another'), T)).toBeUndefined();
-    expect(send(BODY, T + 1)).toBeUndefined();
-    expect(send(BODY, T, { ...target, endpointKey: 'another' })).toBeUndefined();
+    expect(await send(BODY, T)).toBeUndefined();
+    expect(await send(Buffer.from('another'), T)).toBeUndefined();
+    expect(await send(BODY, T + 1)).toBeUndefined();
+    expect(await send(BODY, T, { ...target, endpointKey: 'another' })).toBeUndefined();
   });
 
-  test('is not remembered unless it is genuine', () => {
+  test('is not remembered unless it is genuine', async () => {
     const { them } = signatures();
     const header = signatureHeader(['new'], T, BODY);
-    expect(them.refusal(header, Buffer.from('forged'), target)).toBeDefined();
-    expect(them.refusal(header, BODY, target)).toBeUndefined();
+    expect(await them.refusal(header, Buffer.from('forged'), target)).toBeDefined();
+    expect(await them.refusal(header, BODY, target)).toBeUndefined();
   });
 });
 

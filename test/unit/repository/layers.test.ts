@@ -99,7 +99,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['webhooks/', 'events/'],
     ['installations/', 'deliveries/'],
     ['integrations/'],
-    ['tokens.ts', 'logs.ts', 'audit.ts', 'statement-keys.ts'],
+    ['tokens.ts', 'logs.ts', 'audit.ts', 'statement-keys.ts', 'spent-signatures.ts'],
     ['log-poll.ts'],
     ['audit-rows.ts', 'log-lines.ts', 'store-changes.ts', 'vault/'],
   ],
