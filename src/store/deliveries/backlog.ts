@@ -39,7 +39,8 @@ export class Backlog {
   get waiting(): number {
     const { isShared, ticks } = this.#parts;
     if (isShared && ticks() - this.#countedAt >= RECOUNT_MS) void this.#recount();
-    return this.#waiting;
+    // A node that delivers what others have accepted counts down only.
+    return Math.max(0, this.#waiting);
   }
 
   /** Called after the commit. @param by negative if deliveries are finished */

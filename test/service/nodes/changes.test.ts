@@ -2,7 +2,7 @@
  * Any node serves any installation: what one node has answered is so on the other a moment later,
  * whatever that one has cached (docs/contract/nodes.md#changes).
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import { Nodes } from '../../support/nodes.ts';
 import type { Installed, TestService } from '../../support/service.ts';
@@ -51,6 +51,15 @@ describe.skipIf(!IS_POSTGRES)('on PostgreSQL (ANNEX_TEST_POSTGRES), after both n
   test('nodes that start at once on an empty database make one admin token', async () => {
     expect(nodes.firstTokens).toBe(1);
     for (const node of [a, b]) expect((await node.api('GET', '/v1/tokens')).status).toBe(200);
+  });
+
+  test('nodes that start at once publish the built-in integrations once', async () => {
+    const own = await Nodes.start({ flags: ['--built-ins', 'publish'] });
+    onTestFinished(() => own.stop());
+    for (const node of [own.a, own.b]) {
+      const { body } = await node.api('GET', '/v1/integrations/webhook/versions');
+      expect(body['items']).toHaveLength(1);
+    }
   });
 
   test('a new version and a roll-back are served', async () => {
