@@ -99,6 +99,10 @@ const CELLS_MAX = 64;
 const DATABASE_CONNECTIONS_MIN = 4;
 const DATABASE_CONNECTIONS_MAX = 1_000;
 const WORKERS_MAX = 64;
+/** The ids of one node end below 61184, where systemd begins to give ids to services. */
+const CELL_USER = 60_600;
+/** Those of several nodes do not fit there. These begin behind the last id of systemd. */
+const WORKERS_CELL_USER = 65_600;
 const BUILT_INS = ['publish', 'none'] as const;
 const ON_OFF = ['off', 'on'] as const;
 /** Leaves space for the user ids that follow the first. */
@@ -157,7 +161,6 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     trustedProxies: trustedProxies.list,
     ...readNodes(text, integer, problems),
     cellSandbox: oneOf('cell-sandbox', CELL_SANDBOX, problems, text),
-    cellUser: integer('cell-user', 1, USER_MAX),
     cellJitless: oneOf('cell-jitless', ON_OFF, problems, text) === 'on',
     egress: egress.policy,
     egressManifest: egressManifest ?? 'required',
@@ -178,7 +181,7 @@ function readNodes(
   text: (flag: string) => string,
   integer: ReadInteger,
   problems: string[],
-): Pick<Config, 'databaseUrl' | 'databaseConnections' | 'workers' | 'cells'> {
+): Pick<Config, 'databaseUrl' | 'databaseConnections' | 'workers' | 'cells' | 'cellUser'> {
   const databaseUrl = text('database-url').trim();
   const fault = databaseUrl === '' ? undefined : databaseUrlFault(databaseUrl);
   // The sentence has no part of the URL, because a mistyped password may be anywhere in it.
@@ -189,6 +192,7 @@ function readNodes(
     problems.push('--workers must be 1 on SQLite, which has one node: set ANNEX_DATABASE_URL to have more.');
   if (text('accept-loss') === 'true' && databaseUrl !== '')
     problems.push('--accept-loss is about the log of the SQLite file, and ANNEX_DATABASE_URL is set.');
+  const firstUser = workers > 1 ? WORKERS_CELL_USER : CELL_USER;
   const cores = Math.min(8, Math.max(2, availableParallelism()));
   return {
     ...(databaseUrl !== '' && { databaseUrl }),
@@ -197,6 +201,7 @@ function readNodes(
     // All workers together have about as many cells as one node has alone, because they share its
     // cores. A worker with one cell starts the next one when it dies, and the others serve on.
     cells: text('cells') === '' ? Math.ceil(cores / workers) : integer('cells', 1, CELLS_MAX),
+    cellUser: text('cell-user') === '' ? firstUser : integer('cell-user', 1, USER_MAX),
   };
 }
 

@@ -37,7 +37,7 @@ export interface RouteParts {
 }
 
 export function registerRoutes(
-  { config, limits, metrics, origins, clock, ticks }: Base,
+  { config, limits, metrics, exposition, origins, clock, ticks }: Base,
   {
     processes,
     store,
@@ -93,7 +93,7 @@ export function registerRoutes(
     scripts,
     observer,
     publisher,
-    metrics: metrics.registry,
+    metrics: exposition,
     cells: { count: config.cells, layers: processes.cells.layers },
     bundlers: { layers: processes.bundlers.layers },
     database: () => store.integrity.state,

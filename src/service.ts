@@ -6,6 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import type { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import { confineBundlers } from './bundle/bundler-confinement.ts';
 import { CallLog } from './calls/call-log.ts';
@@ -24,6 +25,7 @@ import { watchEgress } from './egress/egress-metrics.ts';
 import { WebhookClient } from './egress/webhook/webhook-client.ts';
 import { chunkedRequests } from './http/chunked-request.ts';
 import { ClientConnections } from './http/client-connections.ts';
+import type { Exposition } from './http/control/operations.ts';
 import { controlHosts, publicHosts } from './http/host-header.ts';
 import { hangUp, listen, listener } from './http/listener.ts';
 import { loopbackListeners } from './http/loopback-listeners.ts';
@@ -60,12 +62,22 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** What a start may be given by the process that it is in. */
+export interface StartOptions {
+  /** The sources of cells, if they have been built before. */
+  readonly built?: CellSources;
+  /** What `/metrics` answers instead of the metrics of this node. */
+  exposition?(registry: Registry): Exposition;
+}
+
 /** What every step of the start uses. */
 export interface Base {
   readonly config: Config;
   readonly limits: Config['limits'];
   readonly log: Logger;
   readonly metrics: CallMetrics;
+  /** What `/metrics` answers. */
+  readonly exposition: Exposition;
   readonly origins: ServiceOrigins;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -78,19 +90,23 @@ type Stop = () => void | Promise<void>;
 /**
  * Starts the service: confinement, store, cells, listeners, deliveries.
  *
- * @param built the sources of cells, if they have been built before
- * @throws if a port is taken, the data folder cannot be used, or a cell cannot be started; every
- * part
+ * @throws if a port is taken, the database cannot be used, or a cell cannot be started; every part
  *   that was started is stopped before
  */
-export async function startService(config: Config, log: Logger, built?: CellSources): Promise<Service> {
+export async function startService(
+  config: Config,
+  log: Logger,
+  { built, exposition }: StartOptions = {},
+): Promise<Service> {
   const ticks = () => performance.now();
   const engine = engineOf(config, { log, ticks });
+  const metrics = new CallMetrics();
   const base: Base = {
     config,
     limits: config.limits,
     log,
-    metrics: new CallMetrics(),
+    metrics,
+    exposition: exposition?.(metrics.registry) ?? metrics.registry,
     origins: new ServiceOrigins(config),
     clock: engine.clock,
     ticks,

@@ -131,8 +131,8 @@ export const SETTINGS: readonly Setting[] = [
   },
   {
     flag: 'cell-user',
-    value: '60600',
-    help: 'first of the 512 user ids that cells run as, where the host is root',
+    value: '',
+    help: 'first of the 576 user ids of cells and bundlers, for each worker, where the host is root (default: 60600, or 65600 with several workers)',
   },
   { flag: 'cell-jitless', value: 'off', help: 'on: V8 in cells interprets code and never compiles it' },
   {

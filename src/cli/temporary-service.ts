@@ -50,7 +50,9 @@ export async function startTemporaryService(options: TemporaryOptions = {}): Pro
   );
   const removeFolder = () => rm(dataFolder, { recursive: true, force: true });
   try {
-    const service = await startService({ ...config, limits }, log, options.cellSources);
+    const service = await startService({ ...config, limits }, log, {
+      ...(options.cellSources && { built: options.cellSources }),
+    });
     return { service, end: () => service.stop().finally(removeFolder) };
   } catch (cause) {
     await removeFolder();

@@ -63,7 +63,7 @@ export class Nodes {
       const own = ['--data', join(folder, node), '--control-port', '0', '--public-port', '0', '--cells', '1'];
       const urls = ['--public-host', '127.0.0.1', '--public-url', balancer.url, '--built-ins', 'none'];
       const config = readConfig([...own, ...urls, ...flags], environment);
-      return startService({ ...config, limits: { ...config.limits, ...limits } }, log, sources);
+      return startService({ ...config, limits: { ...config.limits, ...limits } }, log, { built: sources });
     };
     const [a, b] = await Promise.all([start('a'), start('b')]);
     const { token } = await a.store.tokens.create({ kind: 'platform' }, OPERATOR);

@@ -55,7 +55,7 @@ test('it is published again only if its content has changed; a version that the 
   const run = async (work: (service: Service) => Promise<void>) => {
     const ports = ['--control-port', '0', '--public-port', '0', '--public-host', '127.0.0.1', '--cells', '1'];
     const config = readConfig(['--data', folder, ...ports], {});
-    const service = await startService(config, pino({ level: 'silent' }), await cellSources());
+    const service = await startService(config, pino({ level: 'silent' }), { built: await cellSources() });
     onTestFinished(() => service.stop());
     await work(service);
     await service.stop();
@@ -96,7 +96,7 @@ test('an integration that already has the name keeps it, and the service starts'
     ];
     const config = readConfig([...place, '--cells', '1', '--built-ins', builtIns], {});
     const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
-    const service = await startService(config, log, await cellSources());
+    const service = await startService(config, log, { built: await cellSources() });
     onTestFinished(() => service.stop());
     await work(service);
     await service.stop();

@@ -96,3 +96,10 @@ test('the default number of cells is shared out to the workers, and a number tha
   expect(cells('--workers', '64')).toBe(1);
   expect(cells('--workers', '2', '--cells', '5')).toBe(5);
 });
+
+test('the user ids of several workers begin where systemd gives none away', () => {
+  const first = (...flags: string[]) => readConfig(flags, { ANNEX_DATABASE_URL: URL }).cellUser;
+  expect(first()).toBe(60_600);
+  expect(first('--workers', '2')).toBe(65_600);
+  expect(first('--workers', '2', '--cell-user', '90000')).toBe(90_000);
+});

@@ -8,6 +8,7 @@ import { cycles, filesIn, imports, read, sources } from '../../support/repositor
 /** Top to bottom: a file imports from its own layer or from those below. */
 const LAYERS: readonly (readonly string[])[] = [
   ['src/main.ts', 'src/cli/'],
+  ['src/workers/'],
   ['src/service.ts', 'src/service-routes.ts', 'src/service-engine.ts'],
   ['src/config.ts', 'src/settings.ts'],
   ['src/http/'],
@@ -116,6 +117,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['database.ts', 'transaction.ts', 'group-commit.ts'],
     ['migrations.ts', 'bulk.ts', 'locks.ts', 'notices.ts', 'engine.ts'],
   ],
+  'src/workers/': [['supervisor.ts'], ['worker-slot.ts', 'worker-link.ts', 'machine-metrics.ts']],
   'src/confinement/': [['confine.ts', 'launch.ts'], ['layers.ts'], ['bubblewrap.ts']],
   'src/model/': [
     ['credentials-mask.ts'],
