@@ -9,6 +9,8 @@
 import { Counter, Gauge, Registry } from '@prometheus-io/client';
 import type { MetricSnapshot } from './messages.ts';
 
+/** Every node reads these from the database that all share: the sum would count them many times. */
+const OF_THE_DATABASE = ['annex_life_events_waiting', 'annex_deliveries_waiting'];
 const GROWING = ['counter', 'histogram', 'summary'];
 
 /** A running worker process. */
@@ -65,4 +67,11 @@ export class MachineMetrics {
   }
 }
 
-const sumOf = (snapshots: readonly MetricSnapshot[]): Registry => Registry.aggregate([...snapshots]);
+function sumOf(snapshots: readonly MetricSnapshot[]): Registry {
+  const withShared = snapshots.map((snapshot) =>
+    snapshot.map((metric) =>
+      OF_THE_DATABASE.includes(metric.name) ? { ...metric, aggregator: 'max' } : metric,
+    ),
+  );
+  return Registry.aggregate(withShared);
+}

@@ -4,6 +4,7 @@
  * down is not asked by a start a second from every worker.
  */
 import cluster, { type Worker } from 'node:cluster';
+import { followHandedConnections } from './handed-connections.ts';
 import { INDEX_VARIABLE, type ListenerUrls, type ToSupervisor, type ToWorker } from './messages.ts';
 
 /** The pauses before a worker is started again, in milliseconds. */
@@ -79,7 +80,11 @@ export class WorkerSlot {
         this.#parts.served(message.urls);
       } else this.#parts.said(message);
     });
-    worker.once('exit', (code, signal) => this.#ended(worker, code, signal));
+    const closeUnanswered = followHandedConnections(worker.process);
+    worker.once('exit', (code, signal) => {
+      closeUnanswered();
+      this.#ended(worker, code, signal);
+    });
     // A process that could not be started has no exit. Later errors are those of a closed channel.
     worker.on('error', () => {
       if (worker.process.pid === undefined) this.#ended(worker, null, null);

@@ -21,6 +21,8 @@ export interface HostOptions {
   readonly under?: readonly string[];
   /** Flags for Node. */
   readonly node?: readonly string[];
+  /** Receives every line of its output. */
+  onLine?(line: string): void;
 }
 
 export class HostProcess {
@@ -51,6 +53,7 @@ export class HostProcess {
     env = {},
     under = [],
     node = [],
+    onLine = () => {},
   }: HostOptions): Promise<HostProcess> {
     const place = ['--data', data, '--control-port', '0', '--public-port', '0', '--public-host', '127.0.0.1'];
     const [program = process.execPath, ...rest] = [
@@ -67,7 +70,7 @@ export class HostProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const exited = new Promise((resolve) => child.once('close', resolve));
-    const urls = await ready(child, exited);
+    const urls = await ready(child, exited, onLine);
     const adminToken = (await readFile(join(data, 'admin-token'), 'utf8')).trim();
     return new HostProcess(child, exited, urls, adminToken);
   }
@@ -104,13 +107,18 @@ export class HostProcess {
   }
 }
 
-function ready(child: ChildProcess, exited: Promise<unknown>): Promise<{ control: string; public: string }> {
+function ready(
+  child: ChildProcess,
+  exited: Promise<unknown>,
+  onLine: (line: string) => void,
+): Promise<{ control: string; public: string }> {
   const lines: string[] = [];
   return new Promise((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
       // Every line is read to the end: a full pipe would block the host.
       createInterface(stream).on('line', (line) => {
+        onLine(line);
         lines.push(line);
         if (lines.length > LINES_MAX) lines.shift();
         if (line.includes('"annex is ready"')) resolve(JSON.parse(line));

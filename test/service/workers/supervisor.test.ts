@@ -171,6 +171,7 @@ test('a scrape of any worker has the sum over all, and counters that never fall'
   const [first] = await workersOf(supervised, 6);
   expect(await supervised.metric('requests_total')).toBe(6);
   expect(await supervised.metric('alive')).toBe(3);
+  expect(await supervised.metric('annex_life_events_waiting')).toBe(5);
   expect(await supervised.metric('annex_workers')).toBe(3);
   expect(await supervised.metric('annex_worker_restarts_total')).toBe(0);
   process.kill(first?.pid ?? 0, 'SIGKILL');
@@ -195,4 +196,18 @@ test('a worker that answers no scrape counts as at its last one', async () => {
   } finally {
     process.kill(pid, 'SIGKILL');
   }
+});
+
+test('a client whose connection was on its way to a worker that dies is not left waiting', async () => {
+  const supervised = await started({ workers: 2 });
+  const [first] = await workersOf(supervised, 2);
+  const { pid = 0 } = first ?? {};
+  process.kill(pid, 'SIGSTOP');
+  const requests = [1, 2, 3].map(() => supervised.get());
+  // The paused worker is given one of them; the other worker serves the rest.
+  const served = await Promise.race([Promise.all(requests.slice(1)), Promise.all(requests.slice(0, 2))]);
+  expect(served.map(({ pid }) => pid)).not.toContain(pid);
+  process.kill(pid, 'SIGKILL');
+  const outcomes = await Promise.allSettled(requests);
+  expect(outcomes.filter(({ status }) => status === 'rejected').length).toBeLessThanOrEqual(1);
 });

@@ -55,6 +55,8 @@ async function serve(worker: WorkerLink): Promise<void> {
   const registry = new Registry();
   const requests = new Counter({ name: 'requests_total', help: 'Requests.', registers: [registry] });
   new Gauge({ name: 'alive', help: 'Always one.', registers: [registry] }).set(1);
+  const help = 'As every node reads it from the database.';
+  new Gauge({ name: 'annex_life_events_waiting', help, registers: [registry] }).set(5);
   const metrics = worker.machineMetrics(registry);
   const server = createServer(async (request, response) => {
     if (request.url === '/metrics') return void response.end(await metrics.metrics());

@@ -1,0 +1,160 @@
+/**
+ * Several nodes behind one pair of ports, as `npm start -- --workers 2` runs them on one PostgreSQL
+ * database. Skipped without a server (`ANNEX_TEST_POSTGRES`).
+ */
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { HostProcess } from '../../support/host-process.ts';
+import { temporaryFolder } from '../../support/store/temporary-store.ts';
+import { IS_POSTGRES, onServer, postgresUrl } from '../../support/store/test-engine.ts';
+
+const SOURCE = `export default { fetch: () => new Response('served') };`;
+const MANIFEST = `name: served
+title: Served
+description: Answers.
+organization: acme
+visibility: public
+scopes: []
+script: index.js
+`;
+
+type Entry = Readonly<Record<string, unknown>>;
+
+class Workers {
+  readonly host: HostProcess;
+  readonly #lines: readonly string[];
+
+  private constructor(host: HostProcess, lines: readonly string[]) {
+    this.host = host;
+    this.#lines = lines;
+  }
+
+  /** Two workers on a database of their own; resolves when both serve. */
+  static async start(): Promise<Workers> {
+    const name = `annex_workers_${randomUUID().slice(0, 8)}`;
+    await onServer(`create database ${name}`);
+    onTestFinished(async () => void (await onServer(`drop database if exists ${name} with (force)`)));
+    const data = join(await temporaryFolder(), 'data');
+    const lines: string[] = [];
+    const host = await HostProcess.start({
+      data,
+      flags: ['--workers', '2', '--cells', '1', '--built-ins', 'none'],
+      env: { ANNEX_DATABASE_URL: postgresUrl('', name) },
+      onLine: (line) => lines.push(line),
+    });
+    onTestFinished(() => host.kill());
+    const workers = new Workers(host, lines);
+    await expect.poll(() => workers.pids.length).toBe(2);
+    return workers;
+  }
+
+  /** Process ids of the workers that have served, in the order of their starts. */
+  get pids(): number[] {
+    return this.logged('a worker serves').map(({ workerPid }) => Number(workerPid));
+  }
+
+  logged(message: string): Entry[] {
+    return this.#lines
+      .filter((line) => line.startsWith('{') && line.includes(message))
+      .map((line) => JSON.parse(line) as Entry);
+  }
+
+  printed(words: string): number {
+    return this.#lines.filter((line) => line.includes(words)).length;
+  }
+
+  /** Publishes and installs. @returns the URL of the endpoint */
+  async endpoint(): Promise<string> {
+    const form = new FormData();
+    form.append('manifest', MANIFEST);
+    form.append('files', new Blob([SOURCE]), 'index.js');
+    await this.host.api('POST', '/integrations', form);
+    const installed = await this.host.api('POST', '/integrations/served/installations', {
+      organization: 'acme',
+    });
+    return (installed['urls'] as { publicEndpoint: string }).publicEndpoint;
+  }
+
+  async metric(name: string): Promise<number> {
+    const scraped = await (await fetch(`${this.host.control}/metrics`)).text();
+    return Number(new RegExp(`^${RegExp.escape(name)} (.*)$`, 'm').exec(scraped)?.[1]);
+  }
+}
+
+/** One request on a connection of its own. @returns the status; undefined if it was dropped */
+async function call(url: string): Promise<number | undefined> {
+  try {
+    const answer = await fetch(url, { headers: { connection: 'close' } });
+    await answer.text();
+    return answer.status;
+  } catch {
+    return undefined;
+  }
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+describe.skipIf(!IS_POSTGRES)('two workers on one database', () => {
+  test('serve what either of them published, and make keys and the first token once', async () => {
+    const workers = await Workers.start();
+    const endpoint = await workers.endpoint();
+    // The installation has told its code of itself.
+    await expect.poll(() => workers.metric('annex_life_events_total{state="delivered"}')).toBe(1);
+    const before = await workers.metric('annex_calls_total{outcome="ok"}');
+    const statuses = await Promise.all(Array.from({ length: 8 }, () => call(endpoint)));
+    expect(statuses).toEqual(Array(8).fill(200));
+    expect(await workers.metric('annex_workers')).toBe(2);
+    expect(await workers.metric('annex_calls_total{outcome="ok"}')).toBe(before + 8);
+    expect(workers.logged('annex is ready')).toMatchObject([{ workers: 2 }]);
+    expect(workers.printed('Admin token')).toBe(1);
+    const folder = String(workers.logged('annex is ready')[0]?.['data']);
+    expect((await readdir(folder)).sort()).toEqual(['admin-token', 'vault.key']);
+    expect(await readFile(join(folder, 'admin-token'), 'utf8')).toBe(`${workers.host.adminToken}\n`);
+  });
+
+  test('go on when one is killed: requests are served, and another takes its place', async () => {
+    const workers = await Workers.start();
+    const endpoint = await workers.endpoint();
+    const statuses: (number | undefined)[] = [await call(endpoint)];
+    process.kill(workers.pids[1] ?? 0, 'SIGKILL');
+    while (workers.pids.length < 3) statuses.push(await call(endpoint));
+    // Only a request that was on its way to the worker when it died may be dropped.
+    expect(statuses.filter((status) => status !== 200).length).toBeLessThanOrEqual(1);
+    expect(statuses.length).toBeGreaterThan(10);
+    expect(await workers.metric('annex_worker_restarts_total')).toBe(1);
+    expect(await workers.metric('annex_workers')).toBe(2);
+  });
+
+  test('stop on SIGTERM, all of them, with what is in flight', async () => {
+    const workers = await Workers.start();
+    const endpoint = await workers.endpoint();
+    const inFlight = Promise.all([call(endpoint), call(endpoint)]);
+    await inFlight;
+    const { pids } = workers;
+    await workers.host.stop();
+    expect(pids.filter(isAlive)).toEqual([]);
+    expect(workers.printed('"stopped"')).toBe(1);
+  });
+});
+
+test('a database that cannot be reached ends the start with one error, without the password', async () => {
+  const started = HostProcess.start({
+    data: join(await temporaryFolder(), 'data'),
+    flags: ['--workers', '2'],
+    env: { ANNEX_DATABASE_URL: 'postgres://annex:hunter2@127.0.0.1:9/annex' },
+  });
+  const message = await started.then(
+    () => '',
+    (error: Error) => error.message,
+  );
+  expect(message.match(/PostgreSQL database \(ANNEX_DATABASE_URL\) cannot be used/g)).toHaveLength(1);
+  expect(message).not.toContain('hunter2');
+});
