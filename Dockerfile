@@ -51,5 +51,6 @@ VOLUME /data
 
 # A numeric id, so that an orchestrator can verify that it is not root.
 USER 10001:10001
-HEALTHCHECK --interval=15s --timeout=5s --start-period=20s CMD ["/app/node_modules/.bin/node", "--eval", "fetch('http://127.0.0.1:' + (process.env.ANNEX_CONTROL_PORT ?? 7700) + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# The control listener may bind to one network of the container alone.
+HEALTHCHECK --interval=15s --timeout=5s --start-period=20s CMD ["/app/node_modules/.bin/node", "--eval", "fetch('http://' + process.env.ANNEX_CONTROL_HOST.replace(/^(0[.]0[.]0[.]0|::)$/, 'localhost') + ':' + (process.env.ANNEX_CONTROL_PORT ?? 7700) + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["/usr/bin/tini", "--", "/app/node_modules/.bin/node", "/app/src/main.ts"]
