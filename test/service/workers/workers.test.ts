@@ -3,20 +3,22 @@
  * database. Skipped without a server (`ANNEX_TEST_POSTGRES`).
  */
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HostProcess } from '../../support/host-process.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 import { IS_POSTGRES, onServer, postgresUrl } from '../../support/store/test-engine.ts';
 
-/** Answers `served`, or the status of the URL in the query, or why it cannot be fetched. */
+/** Answers `served`, after a while for `?slow`; or the status of the URL in the query. */
 const SOURCE = `import { createIntegration } from '@annex/sdk';
 export default createIntegration({
   async fetch(request) {
     const url = new URL(request.url).searchParams.get('url');
+    if (request.url.endsWith('?slow')) await new Promise((resolve) => setTimeout(resolve, 2_000));
     if (url === null) return new Response('served');
-    return fetch(url).then(({ status }) => new Response(String(status)), ({ message }) => new Response(message));
+    return fetch(url).then(({ status }) => new Response(String(status)));
   },
 });`;
 const MANIFEST = `name: served
@@ -33,29 +35,34 @@ type Entry = Readonly<Record<string, unknown>>;
 class Workers {
   readonly host: HostProcess;
   readonly #lines: readonly string[];
+  readonly #made: { readonly name: string; readonly folder: string };
 
-  private constructor(host: HostProcess, lines: readonly string[]) {
+  private constructor(host: HostProcess, lines: readonly string[], made: { name: string; folder: string }) {
     this.host = host;
     this.#lines = lines;
+    this.#made = made;
   }
 
-  /** Two workers on a database of their own; resolves when both serve. */
+  /** Two workers on a new database; resolves when the first one serves. */
   static async start(): Promise<Workers> {
     const name = `annex_workers_${randomUUID().slice(0, 8)}`;
     await onServer(`create database ${name}`);
-    onTestFinished(async () => void (await onServer(`drop database if exists ${name} with (force)`)));
-    const data = join(await temporaryFolder(), 'data');
+    const folder = await mkdtemp(join(tmpdir(), 'annex-workers-'));
     const lines: string[] = [];
     const host = await HostProcess.start({
-      data,
+      data: join(folder, 'data'),
       flags: ['--workers', '2', '--cells', '1', '--built-ins', 'none', '--egress-allow', '127.0.0.0/8'],
       env: { ANNEX_DATABASE_URL: postgresUrl('', name) },
       onLine: (line) => lines.push(line),
     });
-    onTestFinished(() => host.kill());
-    const workers = new Workers(host, lines);
-    await expect.poll(() => workers.pids.length).toBe(2);
-    return workers;
+    return new Workers(host, lines, { name, folder });
+  }
+
+  /** Also after they have stopped. */
+  async end(): Promise<void> {
+    await this.host.kill();
+    await onServer(`drop database if exists ${this.#made.name} with (force)`);
+    await rm(this.#made.folder, { recursive: true, force: true });
   }
 
   /** Process ids of the workers that have served, in the order of their starts. */
@@ -110,10 +117,18 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
+// One start for all: each test leaves two workers to the next, and the last one stops them.
 describe.skipIf(!IS_POSTGRES)('two workers on one database', () => {
+  let workers: Workers;
+  let endpoint: string;
+  beforeAll(async () => {
+    workers = await Workers.start();
+    endpoint = await workers.endpoint();
+  });
+  afterAll(() => workers?.end());
+
   test('serve what either of them published, and make keys and the first token once', async () => {
-    const workers = await Workers.start();
-    const endpoint = await workers.endpoint();
+    await expect.poll(() => workers.pids.length).toBe(2);
     const statuses = await Promise.all(Array.from({ length: 8 }, () => call(endpoint)));
     expect(statuses).toEqual(Array(8).fill(200));
     expect(await workers.metric('annex_workers')).toBe(2);
@@ -126,8 +141,6 @@ describe.skipIf(!IS_POSTGRES)('two workers on one database', () => {
   });
 
   test('go on when one is killed: requests are served, and another takes its place', async () => {
-    const workers = await Workers.start();
-    const endpoint = await workers.endpoint();
     const statuses: (number | undefined)[] = [await call(endpoint)];
     process.kill(workers.pids[1] ?? 0, 'SIGKILL');
     while (workers.pids.length < 3) statuses.push(await call(endpoint));
@@ -139,8 +152,6 @@ describe.skipIf(!IS_POSTGRES)('two workers on one database', () => {
   });
 
   test('serve their own endpoints in process, and keep the control listener from integrations', async () => {
-    const workers = await Workers.start();
-    const endpoint = await workers.endpoint();
     const fetched = async (url: string) =>
       (
         await fetch(`${endpoint}?url=${encodeURIComponent(url)}`, { headers: { connection: 'close' } })
@@ -153,13 +164,12 @@ describe.skipIf(!IS_POSTGRES)('two workers on one database', () => {
     expect((await fetch(metrics)).status).toBe(200);
   });
 
-  test('stop on SIGTERM, all of them, with what is in flight', async () => {
-    const workers = await Workers.start();
-    const endpoint = await workers.endpoint();
-    const inFlight = Promise.all([call(endpoint), call(endpoint)]);
-    await inFlight;
+  test('stop on SIGTERM, all of them, after what they have in flight', async () => {
+    const slow = Promise.all([call(`${endpoint}?slow`), call(`${endpoint}?slow`)]);
+    await expect.poll(() => workers.metric('annex_calls_in_flight')).toBe(2);
     const { pids } = workers;
     await workers.host.stop();
+    expect(await slow).toEqual([200, 200]);
     expect(pids.filter(isAlive)).toEqual([]);
     expect(workers.printed('"stopped"')).toBe(1);
   });
