@@ -25,7 +25,7 @@ export class WorkerLink {
   #registry: Registry | undefined;
   #stop: (() => void) | undefined;
 
-  /** Call it once, before the settings are read. @returns undefined in a process without supervisor */
+  /** Before the settings are read. @returns undefined in a process that is no worker */
   static open(): WorkerLink | undefined {
     if (!cluster.isWorker) return undefined;
     const index = Number(process.env[INDEX_VARIABLE]);

@@ -1,7 +1,7 @@
 /**
- * The files of `deploy/`: nginx sends an endpoint's requests to one node and none of them twice, and
- * the nodes of the compose file have settings that Annex accepts. nginx is real; without it on this
- * machine its tests are skipped.
+ * The files of `deploy/`: nginx sends the requests of an endpoint to one node and none of them
+ * twice, and the nodes of the compose file have settings that Annex accepts. nginx is real; without
+ * it on this machine its tests are skipped.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
