@@ -6,11 +6,11 @@
  * installation and the metrics (docs/decisions/one-outcome.md). No HTTP here: routes make envelopes
  * of requests, and responses of answers.
  */
-import { LRUCache } from 'lru-cache';
 import type { CellProcess } from '../cells/cell-process.ts';
 import type { Egress } from '../egress/egress.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
+import { entryCache } from '../model/entry-cache.ts';
 import type { Target } from '../model/target.ts';
 import type { CallEnd } from '../protocol/wire.ts';
 import { Admission, type Refusal, Waiting } from './admission.ts';
@@ -51,7 +51,7 @@ export class Dispatch {
   readonly #admission: Admission;
   readonly #breaker: CircuitBreaker;
   readonly #running: RunningCallParts;
-  readonly #lastIsolate = new LRUCache<string, LastIsolate>({ max: ISOLATES_REMEMBERED });
+  readonly #lastIsolate = entryCache<LastIsolate>(ISOLATES_REMEMBERED);
   #nextId = 1;
   #inFlight = 0;
   #onIdle: (() => void) | undefined;

@@ -5,7 +5,7 @@
  * additions. The number of keys is bounded: a client with many addresses evicts the least recently
  * used bucket, which allows at worst one more burst.
  */
-import { LRUCache } from 'lru-cache';
+import { entryCache } from './entry-cache.ts';
 
 const KEYS_MAX = 50_000;
 /** Maximum debt of a key, in windows. */
@@ -26,7 +26,7 @@ export class RateLimit {
   /** Time in which one token is refilled. */
   readonly #costMs: number;
   readonly #clock: () => number;
-  readonly #buckets = new LRUCache<string, { fullAt: number }>({ max: KEYS_MAX });
+  readonly #buckets = entryCache<{ fullAt: number }>(KEYS_MAX);
 
   constructor({ timesMax, windowMs, clock }: RateLimitParts) {
     this.#windowMs = windowMs;

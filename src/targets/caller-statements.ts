@@ -8,7 +8,7 @@
  * token is the key of the cache. The token itself is verified at every request, before this.
  */
 import { SignJWT } from 'jose';
-import { LRUCache } from 'lru-cache';
+import { entryCache } from '../model/entry-cache.ts';
 import { base64url, type RandomBytes } from '../model/identifiers.ts';
 import type { RuntimeClaims } from '../model/runtime-token-format.ts';
 import type { StatementKeys } from '../store/statement-keys.ts';
@@ -42,7 +42,7 @@ interface Shared {
 
 export class CallerStatements {
   readonly #parts: CallerStatementsParts;
-  readonly #shared = new LRUCache<string, Shared>({ max: STATEMENTS_CACHED });
+  readonly #shared = entryCache<Shared>(STATEMENTS_CACHED);
 
   constructor(parts: CallerStatementsParts) {
     this.#parts = parts;

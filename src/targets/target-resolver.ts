@@ -7,6 +7,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { endpointUrl } from '../model/endpoint-url.ts';
+import { entryCache } from '../model/entry-cache.ts';
 import { ENDPOINT_KEY } from '../model/identifiers.ts';
 import type { TargetName } from '../model/installation.ts';
 import type { Target } from '../model/target.ts';
@@ -46,7 +47,7 @@ export class TargetResolver {
    * Endpoint keys by the names of targets and of integrations. Each keeps its key for life; the key
    * of a deleted one resolves to none.
    */
-  readonly #keys = new LRUCache<string, string>({ max: TARGETS_CACHED });
+  readonly #keys = entryCache<string>(TARGETS_CACHED);
   /**
    * Reads in flight, shared by concurrent callers: an uncached endpoint under load is read once.
    */

@@ -6,7 +6,6 @@
  * ContentKit and serialized again, never passed on as it came. Nothing is stored here. The routes
  * authorize the request and send the drawing.
  */
-import { LRUCache } from 'lru-cache';
 import { boundedBody } from '../../../calls/bounded-body.ts';
 import type { Caller, CallResponse } from '../../../calls/call.ts';
 import type { CallLog } from '../../../calls/call-log.ts';
@@ -21,6 +20,7 @@ import {
   type JsonObject,
 } from '../../../model/contentkit/contentkit-values-check.ts';
 import { CredentialsMask } from '../../../model/credentials-mask.ts';
+import { entryCache } from '../../../model/entry-cache.ts';
 import { configurationAt } from '../../../model/installation.ts';
 import { LEVELS } from '../../../model/level.ts';
 import { limitError } from '../../../model/limit-met.ts';
@@ -69,7 +69,7 @@ export interface Drawing {
 export class Renderer {
   readonly #parts: RendererParts;
   /** Ids of configuration components, by version. */
-  readonly #configurationComponents = new LRUCache<string, ReadonlySet<string>>({ max: VERSIONS_REMEMBERED });
+  readonly #configurationComponents = entryCache<ReadonlySet<string>>(VERSIONS_REMEMBERED);
 
   constructor(parts: RendererParts) {
     this.#parts = parts;
