@@ -13,11 +13,12 @@ import { buildCell, type CellBuild } from '../../src/launch/cell-build.ts';
 import { CellLauncher } from '../../src/launch/cell-launch.ts';
 import { DEFAULT_LIMITS } from '../../src/limits.ts';
 import type { CallEnd } from '../../src/protocol/wire.ts';
+import { cellSources } from '../support/built-once.ts';
 
 let build: CellBuild;
 const folder = mkdtempSync(join(tmpdir(), 'annex-forged-'));
 beforeAll(async () => {
-  build = await buildCell();
+  build = await buildCell(await cellSources());
 });
 afterAll(() => {
   build.remove();

@@ -13,6 +13,7 @@ import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
 import { CellLauncher } from '../../../src/launch/cell-launch.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import type { Target } from '../../../src/model/target.ts';
+import { cellSources } from '../../support/built-once.ts';
 
 const QUEUED = 120;
 
@@ -88,7 +89,7 @@ test('an isolate is scheduled by the most urgent of its calls', () => {
 
 let build: CellBuild;
 beforeAll(async () => {
-  build = await buildCell();
+  build = await buildCell(await cellSources());
 });
 afterAll(() => build.remove());
 

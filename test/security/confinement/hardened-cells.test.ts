@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startTemporaryService } from '../../../src/cli/temporary-service.ts';
 import { buildCell } from '../../../src/launch/cell-build.ts';
+import { cellSources } from '../../support/built-once.ts';
 import { confineHere, launch, runToEnd, script } from '../../support/cells/confined-cell.ts';
 import { startTestService } from '../../support/service.ts';
 
@@ -61,7 +62,7 @@ test('cells without a compiler serve calls like others', async () => {
   expect(await annex.metric('annex_cell_restarts_total')).toBe(0);
 });
 
-const machine = await buildCell();
+const machine = await buildCell(await cellSources());
 const here = await confineHere(machine);
 machine.remove();
 const bubblewrap = here.confinement.namespaces?.kind === 'bubblewrap';
@@ -162,7 +163,7 @@ function readQuietly(memory: number, into: Buffer, length: number, at: number): 
 }
 
 test('Node itself denies a cell files, child processes and workers', async () => {
-  const build = await buildCell();
+  const build = await buildCell(await cellSources());
   const folder = mkdtempSync(join(tmpdir(), 'annex-script-'));
   onTestFinished(() => {
     build.remove();

@@ -14,6 +14,7 @@ import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
 import { CellLauncher } from '../../../src/launch/cell-launch.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { parseCellMessage } from '../../../src/protocol/parse-cell-message.ts';
+import { cellSources } from '../../support/built-once.ts';
 import { CALL_ID, CELL_MESSAGES, frame, OWNER } from '../../support/cells/cell-messages.ts';
 import { type Chance, fuzz } from '../../support/fuzz/fuzz.ts';
 import { mutateBytes, mutateJson } from '../../support/fuzz/mutations.ts';
@@ -27,7 +28,7 @@ const LINGER_MS = 100;
 let build: CellBuild;
 const folder = mkdtempSync(join(tmpdir(), 'annex-fuzz-'));
 beforeAll(async () => {
-  build = await buildCell();
+  build = await buildCell(await cellSources());
 });
 afterAll(() => {
   build.remove();

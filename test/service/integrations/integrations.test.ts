@@ -13,6 +13,7 @@ import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { CallEnd } from '../../../src/protocol/wire.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
+import { cellSources } from '../../support/built-once.ts';
 import { startTestService } from '../../support/service.ts';
 import { CONFIGURATIONS, publication } from '../../support/store/installed.ts';
 import {
@@ -209,7 +210,7 @@ describe('a deleted integration', () => {
 describe('a cell', () => {
   let build: CellBuild;
   beforeAll(async () => {
-    build = await buildCell();
+    build = await buildCell(await cellSources());
   });
   afterAll(() => build.remove());
 

@@ -5,6 +5,7 @@ import type { Engine } from '../../../src/cell/engine.ts';
 import { BlankIsolates } from '../../../src/cell/isolates/blank-isolates.ts';
 import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
+import { cellSources } from '../../support/built-once.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 
 /** Installs one worker several times and calls each in turn. */
@@ -67,7 +68,7 @@ test('cellRssMib: a cell may grow so large, and beyond that the grown isolate is
 describe('warmIsolatesPerCell', () => {
   let build: CellBuild;
   beforeAll(async () => {
-    build = await buildCell();
+    build = await buildCell(await cellSources());
   });
   afterAll(() => build.remove());
 

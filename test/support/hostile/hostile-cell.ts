@@ -11,6 +11,7 @@ import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
 import { CellLauncher } from '../../../src/launch/cell-launch.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import type { CallEnd } from '../../../src/protocol/wire.ts';
+import { cellSources } from '../built-once.ts';
 
 /** For the attacker's code: the pipe, and `send(head, body)` for a well-formed frame. */
 const PREAMBLE = `
@@ -48,7 +49,7 @@ export class HostileCells {
   }
 
   static async start(): Promise<HostileCells> {
-    return new HostileCells(await buildCell());
+    return new HostileCells(await buildCell(await cellSources()));
   }
 
   stop(): void {
