@@ -2,10 +2,16 @@
  * A folder for one run of the tests: for results that are built once (`built-once.ts`), and for
  * Node's compile cache, because most processes of the tests load the same code. It is removed after
  * the run, so nothing in it is older than the code.
+ *
+ * Node writes its cache when a process exits in order. Hosts of tests are mostly killed: without a
+ * process that exits, each of them would compile all code anew.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
@@ -14,15 +20,29 @@ declare module 'vitest' {
   }
 }
 
+const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'annex-run-'));
   // Processes that are about to exit may still write to the cache.
   const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 10 });
   project.provide('runFolder', folder);
   process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled');
+  let compiled = compile();
   project.onTestsRerun(async () => {
+    await compiled;
     await remove();
     await mkdir(folder);
+    compiled = compile();
   });
-  return remove;
+  return async () => {
+    await compiled;
+    await remove();
+  };
+}
+
+/** Has a process load the code of the host and exit, beside the first tests. */
+async function compile(): Promise<void> {
+  const host = spawn(process.execPath, [MAIN, '--help'], { stdio: 'ignore' });
+  await once(host, 'exit');
 }
