@@ -8,16 +8,13 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
-import { confineBundlers } from './bundle/bundler-confinement.ts';
 import { CallLog } from './calls/call-log.ts';
 import { CallMetrics } from './calls/call-metrics.ts';
 import { Dispatch } from './calls/dispatch.ts';
 import { HeavyInstallations } from './calls/heavy-installations.ts';
 import { Pool } from './cells/pool.ts';
 import type { Config } from './config.ts';
-import { confine } from './confinement/confine.ts';
 import { Launcher } from './confinement/launch.ts';
-import { CELL_USERS } from './confinement/layers.ts';
 import type { Engine } from './database/engine.ts';
 import { type OpenDelivery, openDelivery } from './delivery/open-delivery.ts';
 import { Egress } from './egress/egress.ts';
@@ -30,15 +27,14 @@ import { controlHosts, publicHosts } from './http/host-header.ts';
 import { hangUp, listen, listener } from './http/listener.ts';
 import { loopbackListeners } from './http/loopback-listeners.ts';
 import { ServiceOrigins } from './http/service-origins.ts';
-import { buildCell, type CellSources } from './launch/cell-build.ts';
 import { CellLauncher } from './launch/cell-launch.ts';
-import { selfTestProgram } from './launch/cell-program.ts';
 import { withoutTokens } from './model/redaction.ts';
 import { SmallChunkRate } from './model/small-chunks.ts';
 import { within } from './model/within.ts';
 import { publishBuiltIns } from './publish/built-ins.ts';
 import { Publisher } from './publish/publish.ts';
 import { engineOf } from './service-engine.ts';
+import { type Processes, prepareProcesses } from './service-processes.ts';
 import { createProduct, type RouteParts, registerRoutes } from './service-routes.ts';
 import { openStore, type Store } from './store/store.ts';
 import { openTargets } from './targets/open-targets.ts';
@@ -64,8 +60,11 @@ export interface Service {
 
 /** What a start may be given by the process that it is in. */
 export interface StartOptions {
-  /** The sources of cells, if they have been built before. */
-  readonly built?: CellSources;
+  /**
+   * What cells and bundlers start from, for callers that start many services; the caller removes
+   * it. Without it, the service prepares its own.
+   */
+  readonly prepared?: Processes;
   /** What `/metrics` answers instead of the metrics of this node. */
   exposition?(registry: Registry): Exposition;
 }
@@ -96,7 +95,7 @@ type Stop = () => void | Promise<void>;
 export async function startService(
   config: Config,
   log: Logger,
-  { built, exposition }: StartOptions = {},
+  { prepared, exposition }: StartOptions = {},
 ): Promise<Service> {
   const ticks = () => performance.now();
   const engine = engineOf(config, { log, ticks });
@@ -118,7 +117,10 @@ export async function startService(
     for (const stop of stops.reverse().splice(0)) await stop();
   };
   try {
-    const processes = await confineProcesses(base, built, stops);
+    const processes = prepared ?? (await prepareProcesses(config));
+    if (prepared === undefined) stops.push(() => processes.build.remove());
+    log.info({ layers: processes.cells.layers }, 'cells are confined');
+    log.info({ layers: processes.bundlers.layers }, 'bundlers are confined');
     // They listen at the end of the start; the egress needs them earlier, for fetches of this
     // service.
     const listeners = createListeners(base, () => stopping !== undefined);
@@ -186,31 +188,6 @@ async function stopService(
   await hangUp(listeners.control, listeners.control.close());
   await cellsStopped;
 }
-
-/** Finds out which layers confine cells and bundlers on this machine. */
-async function confineProcesses(
-  { config, limits, log }: Base,
-  built: CellSources | undefined,
-  stops: Stop[],
-) {
-  const build = await buildCell(built);
-  stops.push(() => build.remove());
-  const hardening = {
-    sandbox: config.cellSandbox,
-    firstUser: config.cellUser,
-    users: CELL_USERS,
-    jitless: config.cellJitless,
-    cellRssMib: limits.cellRssMib,
-  };
-  const [cells, bundlers] = await Promise.all([
-    confine('cells', hardening, (tried) => selfTestProgram(build, tried)),
-    confineBundlers(hardening, build.bundlerFiles),
-  ]);
-  log.info({ layers: cells.layers }, 'cells are confined');
-  log.info({ layers: bundlers.layers }, 'bundlers are confined');
-  return { build, cells, bundlers };
-}
-export type Processes = Awaited<ReturnType<typeof confineProcesses>>;
 
 /** Both listeners, without routes; they do not listen yet. */
 function createListeners({ config, limits, log, metrics, ticks }: Base, isStopping: () => boolean) {

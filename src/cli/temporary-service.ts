@@ -6,11 +6,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import { loggableError } from '../errors.ts';
-import type { CellSources } from '../launch/cell-build.ts';
 import type { Limits } from '../limits.ts';
 import { type Service, startService } from '../service.ts';
+import type { Processes } from '../service-processes.ts';
 
 export interface TemporaryOptions {
   /** More flags, as for `npm start`. */
@@ -20,8 +20,11 @@ export interface TemporaryOptions {
   readonly logLevel?: string;
   /** Receives the log lines in settings of standard error. */
   readonly logTo?: { write(line: string): void };
-  /** The program of the cells, built in advance: saves time when many services are started. */
-  readonly cellSources?: CellSources;
+  /**
+   * Gives what cells and bundlers start from, prepared in advance for these settings: saves time
+   * when many services are started. The service does not remove it.
+   */
+  readonly prepare?: (config: Config) => Promise<Processes>;
 }
 
 export interface TemporaryService {
@@ -42,17 +45,16 @@ export async function startTemporaryService(options: TemporaryOptions = {}): Pro
     '--public-host',
     '127.0.0.1',
   ];
-  const config = readConfig([...settings, ...(options.flags ?? [])], {});
-  const limits = { ...config.limits, ...options.limits };
+  const read = readConfig([...settings, ...(options.flags ?? [])], {});
+  const config = { ...read, limits: { ...read.limits, ...options.limits } };
   const log = pino(
     { name: 'annex', level: options.logLevel ?? 'warn', serializers: { err: loggableError } },
     options.logTo ?? pino.destination(2),
   );
   const removeFolder = () => rm(dataFolder, { recursive: true, force: true });
   try {
-    const service = await startService({ ...config, limits }, log, {
-      ...(options.cellSources && { built: options.cellSources }),
-    });
+    const prepared = await options.prepare?.(config);
+    const service = await startService(config, log, prepared && { prepared });
     return { service, end: () => service.stop().finally(removeFolder) };
   } catch (cause) {
     await removeFolder();

@@ -16,7 +16,7 @@ import { readConfig } from '../../src/config.ts';
 import { loggableError } from '../../src/errors.ts';
 import type { Limits } from '../../src/limits.ts';
 import { type Service, startService } from '../../src/service.ts';
-import { cellSources } from './built-once.ts';
+import { preparedProcesses } from './prepared-processes.ts';
 import { type Installed, TestService } from './service.ts';
 import { OPERATOR } from './store/temporary-store.ts';
 import { onServer, postgresUrl } from './store/test-engine.ts';
@@ -54,16 +54,16 @@ export class Nodes {
       ANNEX_DATABASE_CONNECTIONS: '5',
       ANNEX_VAULT_KEYS: randomBytes(32).toString('base64url'),
     };
-    const sources = await cellSources();
     const log = pino(
       { level: process.env['ANNEX_TEST_LOG'] ?? 'silent', serializers: { err: loggableError } },
       pino.destination(2),
     );
-    const start = (node: string) => {
+    const start = async (node: string) => {
       const own = ['--data', join(folder, node), '--control-port', '0', '--public-port', '0', '--cells', '1'];
       const urls = ['--public-host', '127.0.0.1', '--public-url', balancer.url, '--built-ins', 'none'];
-      const config = readConfig([...own, ...urls, ...flags], environment);
-      return startService({ ...config, limits: { ...config.limits, ...limits } }, log, { built: sources });
+      const read = readConfig([...own, ...urls, ...flags], environment);
+      const config = { ...read, limits: { ...read.limits, ...limits } };
+      return startService(config, log, { prepared: await preparedProcesses(config) });
     };
     const [a, b] = await Promise.all([start('a'), start('b')]);
     const { token } = await a.store.tokens.create({ kind: 'platform' }, OPERATOR);

@@ -11,7 +11,7 @@ import type { Limits } from '../../src/limits.ts';
 import type { Level } from '../../src/model/level.ts';
 import type { Service } from '../../src/service.ts';
 import type { Store } from '../../src/store/store.ts';
-import { cellSources } from './built-once.ts';
+import { preparedProcesses } from './prepared-processes.ts';
 import { claimEvent } from './store/installed.ts';
 import { OPERATOR } from './store/temporary-store.ts';
 
@@ -66,7 +66,7 @@ export class TestService {
       limits: options.limits ?? {},
       logLevel: options.logTo ? 'trace' : (process.env['ANNEX_TEST_LOG'] ?? 'silent'),
       ...(options.logTo && { logTo: options.logTo }),
-      cellSources: await cellSources(),
+      prepare: preparedProcesses,
     });
     const { token } = await service.store.tokens.create({ kind: 'platform' }, OPERATOR);
     return new TestService(service, { admin: service.firstAdminToken ?? '', platform: token }, end);

@@ -6,8 +6,8 @@ import pino from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../../src/config.ts';
 import { type Service, startService } from '../../../src/service.ts';
-import { cellSources } from '../../support/built-once.ts';
 import { ask } from '../../support/installation-api.ts';
+import { preparedProcesses } from '../../support/prepared-processes.ts';
 import { startTestService } from '../../support/service.ts';
 import { OPERATOR, published, temporaryFolder } from '../../support/store/temporary-store.ts';
 
@@ -55,7 +55,8 @@ test('it is published again only if its content has changed; a version that the 
   const run = async (work: (service: Service) => Promise<void>) => {
     const ports = ['--control-port', '0', '--public-port', '0', '--public-host', '127.0.0.1', '--cells', '1'];
     const config = readConfig(['--data', folder, ...ports], {});
-    const service = await startService(config, pino({ level: 'silent' }), { built: await cellSources() });
+    const prepared = await preparedProcesses(config);
+    const service = await startService(config, pino({ level: 'silent' }), { prepared });
     onTestFinished(() => service.stop());
     await work(service);
     await service.stop();
@@ -96,7 +97,7 @@ test('an integration that already has the name keeps it, and the service starts'
     ];
     const config = readConfig([...place, '--cells', '1', '--built-ins', builtIns], {});
     const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
-    const service = await startService(config, log, { built: await cellSources() });
+    const service = await startService(config, log, { prepared: await preparedProcesses(config) });
     onTestFinished(() => service.stop());
     await work(service);
     await service.stop();

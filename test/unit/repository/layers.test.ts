@@ -9,7 +9,7 @@ import { cycles, filesIn, imports, read, sources } from '../../support/repositor
 const LAYERS: readonly (readonly string[])[] = [
   ['src/main.ts', 'src/cli/'],
   ['src/workers/'],
-  ['src/service.ts', 'src/service-routes.ts', 'src/service-engine.ts'],
+  ['src/service.ts', 'src/service-routes.ts', 'src/service-processes.ts', 'src/service-engine.ts'],
   ['src/config.ts', 'src/settings.ts'],
   ['src/http/'],
   ['src/publish/', 'src/delivery/'],
