@@ -5,6 +5,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { SlowFoldersFirst } from './test/support/vitest/slow-folders-first.ts';
 
 const SHARED = ['unit', 'store', 'isolate'].map((folder) => `test/${folder}/**/*.test.ts`);
+const SERVICE = ['test/service/**/*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -21,12 +22,15 @@ export default defineConfig({
     projects: [
       // Their files leave nothing in the process: it is shared, and with it the imported modules.
       { extends: true, test: { name: 'shared', include: SHARED, isolate: false } },
+      // The same of files that start services. Their processes are others: tests of the first kind
+      // measure memory.
+      { extends: true, test: { name: 'service', include: SERVICE, isolate: false } },
       {
         extends: true,
         test: {
           name: 'alone',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...SHARED],
+          exclude: [...configDefaults.exclude, ...SHARED, ...SERVICE],
         },
       },
     ],
