@@ -7,7 +7,7 @@ import { startTestService, TestService } from '../../support/service.ts';
 
 let annex: TestService;
 beforeAll(async () => {
-  annex = await TestService.start({ limits: { callCpuMs: 300, callWallMs: 1_500 } });
+  annex = await TestService.start({ limits: { callCpuMs: 300, callWallMs: 4_000 } });
 });
 afterAll(() => annex.stop());
 
@@ -31,7 +31,7 @@ test.each([
   ['throws at load', 'throw new Error("no luck"); export default {};', 'no luck'],
   ['throws a trap at load', 'throw new Proxy({}, { get() { for (;;); } });', 'throws while it loads'],
   ['loops at load', 'for (;;);', '300 ms (callCpuMs)'],
-  ['never finishes loading', 'await new Promise(() => {});', '1,500 ms (callWallMs)'],
+  ['never finishes loading', 'await new Promise(() => {});', '4,000 ms (callWallMs)'],
   ['exports nothing', 'const unused = 1;', 'default export'],
   ['exports no fetch', 'export default { answer: 42 };', '"fetch"'],
 ])('a script that %s is refused', async (_what, source, said) => {
