@@ -2,6 +2,7 @@
  * Test runner settings. Isolates inside the test process need V8 without Node's start-up snapshot.
  */
 import { configDefaults, defineConfig } from 'vitest/config';
+import { ABOUT_POSTGRES, ABOUT_SQLITE, postgresSuites } from './test/support/vitest/postgres-suites.ts';
 import { SlowFoldersFirst } from './test/support/vitest/slow-folders-first.ts';
 
 const SHARED = ['unit', 'store', 'isolate'].map((folder) => `test/${folder}/**/*.test.ts`);
@@ -21,16 +22,44 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000, interval: 10 } },
     projects: [
       // Their files leave nothing in the process: it is shared, and with it the imported modules.
-      { extends: true, test: { name: 'shared', include: SHARED, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'shared',
+          include: SHARED,
+          exclude: [...configDefaults.exclude, ...ABOUT_POSTGRES],
+          isolate: false,
+        },
+      },
       // The same of files that start services. Their processes are others: tests of the first kind
       // measure memory.
-      { extends: true, test: { name: 'service', include: SERVICE, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'service',
+          include: SERVICE,
+          exclude: [...configDefaults.exclude, ...ABOUT_POSTGRES],
+          isolate: false,
+        },
+      },
       {
         extends: true,
         test: {
           name: 'alone',
           include: ['test/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...SHARED, ...SERVICE],
+        },
+      },
+      // Suites of the other two once more, with the stores and services on PostgreSQL.
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          globalSetup: ['test/support/vitest/postgres-server.ts'],
+          setupFiles: ['test/support/vitest/on-postgres.ts'],
+          include: postgresSuites(),
+          exclude: [...configDefaults.exclude, ...ABOUT_SQLITE],
+          isolate: false,
         },
       },
     ],

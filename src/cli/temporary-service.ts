@@ -15,6 +15,8 @@ import type { Processes } from '../service-processes.ts';
 export interface TemporaryOptions {
   /** More flags, as for `npm start`. */
   readonly flags?: readonly string[];
+  /** Environment variables, as for `npm start`. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly limits?: Partial<Limits>;
   /** Lowest level that is logged to standard error; default `warn`. */
   readonly logLevel?: string;
@@ -45,7 +47,7 @@ export async function startTemporaryService(options: TemporaryOptions = {}): Pro
     '--public-host',
     '127.0.0.1',
   ];
-  const read = readConfig([...settings, ...(options.flags ?? [])], {});
+  const read = readConfig([...settings, ...(options.flags ?? [])], options.env ?? {});
   const config = { ...read, limits: { ...read.limits, ...options.limits } };
   const log = pino(
     { name: 'annex', level: options.logLevel ?? 'warn', serializers: { err: loggableError } },

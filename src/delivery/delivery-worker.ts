@@ -152,11 +152,13 @@ export class DeliveryWorker {
    */
   async stop(withinMs: number): Promise<void> {
     this.#loop.stop();
-    await this.#poll?.stop();
+    // The time begins now: a database that does not answer must not prolong it.
+    const polled = this.#poll?.stop();
     if (!(await this.#loop.idle(withinMs))) {
       void this.#abandon().catch(this.#parts.onError);
       await this.#loop.idle(ABANDON_MS);
     }
+    await polled;
     this.#loop.finish();
     this.#leases.stop();
   }

@@ -1,10 +1,7 @@
 /** Runtime tokens: their claims, validity and holders, and attempts to forge them. */
 
 import { createHmac, randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../src/database/database.ts';
-import { sqliteDialect } from '../../src/database/sqlite/sqlite-dialect.ts';
 import type { ApiTokens, Environment } from '../../src/model/environment.ts';
 import { wholeInstallation } from '../../src/model/installation.ts';
 import { SCOPES } from '../../src/model/manifest/scope.ts';
@@ -19,6 +16,7 @@ import { Vault } from '../../src/store/vault/vault.ts';
 import { LiveEnvironment } from '../../src/targets/live-environment.ts';
 import { RuntimeTokenMint, RuntimeTokens } from '../../src/targets/runtime-tokens.ts';
 import { temporaryFolder } from '../support/store/temporary-store.ts';
+import { openTestDatabase } from '../support/store/test-engine.ts';
 
 const KEY = randomBytes(32);
 const OTHER = randomBytes(32);
@@ -198,7 +196,7 @@ describe('the tokens of a target', () => {
 
 describe('a token resolves to', () => {
   const opened = async () => {
-    const database = await openDatabase(sqliteDialect(join(await temporaryFolder(), 'annex.db')));
+    const database = await openTestDatabase(await temporaryFolder());
     onTestFinished(() => database.destroy());
     const vault = new Vault([KEY], randomBytes);
     const source = new TargetSource({ database, vault });

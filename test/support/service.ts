@@ -14,6 +14,7 @@ import type { Store } from '../../src/store/store.ts';
 import { preparedProcesses } from './prepared-processes.ts';
 import { claimEvent } from './store/installed.ts';
 import { OPERATOR } from './store/temporary-store.ts';
+import { serviceDatabase } from './store/test-engine.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 
@@ -59,7 +60,9 @@ export class TestService {
       logTo?: { write(line: string): void };
     } = {},
   ): Promise<TestService> {
+    const { env, drop } = await serviceDatabase();
     const { service, end } = await startTemporaryService({
+      env,
       // No built-in integrations by default: lists and counts are of integrations that the test has
       // published.
       flags: ['--built-ins', 'none', '--cells', String(options.cells ?? 1), ...(options.flags ?? [])],
@@ -69,7 +72,8 @@ export class TestService {
       prepare: preparedProcesses,
     });
     const { token } = await service.store.tokens.create({ kind: 'platform' }, OPERATOR);
-    return new TestService(service, { admin: service.firstAdminToken ?? '', platform: token }, end);
+    const tokens = { admin: service.firstAdminToken ?? '', platform: token };
+    return new TestService(service, tokens, () => end().finally(drop));
   }
 
   /** A node of a service that is started elsewhere. */

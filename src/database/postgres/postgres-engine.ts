@@ -24,6 +24,8 @@ const LOCK_WAIT_MS = 10_000;
 const IDLE_IN_TRANSACTION_MS = 20_000;
 const ANSWER_MS = 18_000;
 const CONNECT_MS = 5_000;
+/** For a connection of the pool to be free: a burst of changes to one installation takes turns. */
+const FREE_MS = 15_000;
 /** Migrations may rewrite an index of a large table, and a copy reads whole tables. */
 const LONG_MS = 3_600_000;
 /** An answer to the question for the time comes at once, or the connection is lost. */
@@ -77,7 +79,10 @@ export class PostgresEngine implements Engine {
     this.folder = options.folder;
     const clock = new DatabaseClock(options.ticks, options.wall);
     this.clock = clock.now;
-    this.#pool = new Pool({ ...connectionSettings(options.url), max: options.connections });
+    this.#pool = new Pool({
+      ...{ ...connectionSettings(options.url), max: options.connections },
+      ...{ connectionTimeoutMillis: FREE_MS, Client: PooledClient },
+    });
     // An idle connection that is lost is replaced when the next one is needed.
     this.#pool.on('error', () => undefined);
     this.#pool.on('connect', (client) => void client.query(SYNC_COMMITS).catch(() => undefined));
@@ -191,6 +196,13 @@ export async function openMigrated(url: string, node: string): Promise<Database>
   } catch (failure) {
     if (!pool.ended) await pool.end();
     throw failure;
+  }
+}
+
+/** Connects within the usual time, however long the pool may wait for it. */
+class PooledClient extends Client {
+  constructor(settings: ClientConfig = {}) {
+    super({ ...settings, connectionTimeoutMillis: CONNECT_MS });
   }
 }
 

@@ -139,6 +139,8 @@ export class DeliveryOrderRows {
       const now = clock();
       const values = items.map(({ id }) => redelivery(id, now));
       const rows = await runForEach<DeliveryRow>(transaction, REDELIVER, values);
+      // An engine may return what one statement changed in any order.
+      rows.sort((one, other) => (one.id < other.id ? -1 : 1));
       const [first] = rows;
       if (first !== undefined) {
         const { installationId, place, state, type, from, to } = query;

@@ -1,11 +1,8 @@
 /**
  * Integrations and their versions: retention, activation and deletion.
  */
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CellProcess } from '../../../src/cells/cell-process.ts';
-import { openDatabase } from '../../../src/database/database.ts';
-import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import type { Tables } from '../../../src/database/tables.ts';
 import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
 import { CellLauncher } from '../../../src/launch/cell-launch.ts';
@@ -23,6 +20,7 @@ import {
   temporaryFolder,
   temporaryStore,
 } from '../../support/store/temporary-store.ts';
+import { openTestDatabase } from '../../support/store/test-engine.ts';
 
 const HELLO = { name: 'hello', organization: 'acme' };
 
@@ -124,7 +122,7 @@ describe('a deleted integration', () => {
     expect(await store.installations.read(wholeInstallation(other))).toBeDefined();
     await store.close();
 
-    const database = await openDatabase(sqliteDialect(join(folder, 'annex.db')));
+    const database = await openTestDatabase(folder);
     try {
       const rowsOf = async (table: keyof Tables) =>
         (await database.selectFrom(table).selectAll().execute()).map((row) => JSON.stringify(row));

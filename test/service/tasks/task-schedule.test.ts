@@ -2,14 +2,13 @@
  * Tasks with a real store, a delivery worker and a clock of the test: each is delivered at its
  * time, also after a restart, and delays no event of the product.
  */
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Attempts } from '../../../src/delivery/attempts.ts';
 import type { TargetName } from '../../../src/model/installation.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import { Delivering, turns } from '../../support/deliveries/delivery-worker.ts';
 import { OPERATOR } from '../../support/store/temporary-store.ts';
+import { storedRows } from '../../support/store/test-engine.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -106,9 +105,8 @@ test('the content of a task is removed when it has ended', async () => {
   await expect.poll(() => delivering.settled).toEqual(['delivered']);
   const canceled = String(await delivering.queueTask(kept, HOUR_MS, '"canceled"'));
   await delivering.orders.cancel(canceled, OPERATOR);
-  const database = new DatabaseSync(join(delivering.folder, 'annex.db'), { readOnly: true });
-  onTestFinished(() => database.close());
-  expect(database.prepare('select body from events').all()).toEqual([{ body: '' }, { body: '' }]);
+  const rows = await storedRows(delivering.folder, 'events');
+  expect(rows).toMatchObject([{ body: '' }, { body: '' }]);
   // Neither can be claimed again, by a redelivery or a replay: there is nothing to deliver.
   const query = { installationId: kept.installationId, state: 'delivered' } as const;
   expect(await delivering.orders.replay(query, OPERATOR)).toEqual({ replayed: 0 });

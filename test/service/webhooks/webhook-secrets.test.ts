@@ -3,11 +3,7 @@
  * sealed at rest, rotated at once or with an overlap, and shown only to the installing organization
  * and the code of that target.
  */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../../src/database/database.ts';
-import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import type { Environment } from '../../../src/model/environment.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
@@ -16,6 +12,7 @@ import { ask, codeOf } from '../../support/installation-api.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 import { installed } from '../../support/store/installed.ts';
 import { CLOCK, OPERATOR, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
+import { openTestDatabase, storedText } from '../../support/store/test-engine.ts';
 
 const MADE = /^[A-Za-z0-9_-]{43}$/;
 const MINUTE_MS = 60_000;
@@ -151,8 +148,8 @@ describe('the secret of a target', () => {
     expect(signing[1]).toBe(own);
     await store.webhookSecrets.signing(site);
     await store.close();
-    const bytes = await readFile(join(folder, 'annex.db'), 'latin1');
-    for (const secret of signing) expect(bytes).not.toContain(secret);
+    const text = await storedText(folder);
+    for (const secret of signing) expect(text).not.toContain(secret);
 
     const again = await openStore(storeOptions(folder));
     onTestFinished(() => again.close());
@@ -161,7 +158,7 @@ describe('the secret of a target', () => {
 
     // Attack: a writer of the database copies the sealed secret of another target into its own row,
     // to read it there.
-    const database = await openDatabase(sqliteDialect(join(folder, 'annex.db')));
+    const database = await openTestDatabase(folder);
     const [row] = await database
       .selectFrom('webhook_secrets')
       .selectAll()

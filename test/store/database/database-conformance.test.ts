@@ -1,14 +1,11 @@
 /**
- * Conformance suite of storage engines: each row is an engine, and all keep the same promises.
+ * Conformance suite of storage engines: it runs once for each engine, and all keep the same
+ * promises.
  */
 
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
-import type { Dialect } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../../src/database/database.ts';
 import { Sequence } from '../../../src/database/sequence.ts';
-import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import { AnnexError } from '../../../src/errors.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
@@ -17,18 +14,14 @@ import { type LogLine, Logs } from '../../../src/store/logs.ts';
 import { Vault } from '../../../src/store/vault/vault.ts';
 import { registryOver } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from '../../support/store/temporary-store.ts';
-
-/** Name → a new database of that engine. */
-const ENGINES: [string, () => Promise<Dialect>][] = [
-  ['sqlite', async () => sqliteDialect(join(await temporaryFolder(), 'annex.db'))],
-];
+import { IS_POSTGRES, openTestDatabase } from '../../support/store/test-engine.ts';
 
 const NO_SECRETS: ReadonlyMap<string, string> = new Map();
 const NOBODY = 'a'.repeat(32);
 
-describe.each(ENGINES)('%s', (_name, dialect) => {
+describe(IS_POSTGRES ? 'postgres' : 'sqlite', () => {
   const open = async (limits = {}) => {
-    const database = await openDatabase(await dialect());
+    const database = await openTestDatabase(await temporaryFolder());
     onTestFinished(() => database.destroy());
     const vault = new Vault([randomBytes(32)], randomBytes);
     const parts = { vault, clock: () => CLOCK.now, randomBytes };
@@ -461,8 +454,8 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
   });
 
   test('opening again finds all data, and migrates nothing twice', async () => {
-    const made = await dialect();
-    const first = await openDatabase(made);
+    const folder = await temporaryFolder();
+    const first = await openTestDatabase(folder);
     const vault = new Vault([randomBytes(32)], randomBytes);
     await registryOver(first, vault).registry.publish(
       {
@@ -474,7 +467,7 @@ describe.each(ENGINES)('%s', (_name, dialect) => {
       OPERATOR,
     );
     await first.destroy();
-    const second = await openDatabase(made);
+    const second = await openTestDatabase(folder);
     onTestFinished(() => second.destroy());
     expect(String(await registryOver(second, vault).registry.script('hello@1'))).toBe('s');
   });

@@ -1,9 +1,7 @@
 /**
  * Deliveries in the store: claims, outcomes, due times, and what a lost claim can still write.
  */
-
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/store/store.ts';
 import { intakeOf } from '../../support/deliveries/intake.ts';
@@ -25,9 +23,24 @@ import {
   temporaryFolder,
   temporaryStore,
 } from '../../support/store/temporary-store.ts';
+import { IS_POSTGRES, openTestDatabase } from '../../support/store/test-engine.ts';
 
 const LEASE_MS = 30_000;
 const PAYLOAD = { destination: 'https://receiver.example/hook', payload: '{"text":"Grüße"}', revision: '1' };
+
+/** From now on every update of this delivery fails. */
+async function failingUpdates(folder: string, id: string): Promise<void> {
+  const database = await openTestDatabase(folder);
+  const when = sql`create trigger broken before update on deliveries`;
+  const row = sql`when (old.id = ${sql.lit(id)})`;
+  if (IS_POSTGRES) {
+    await sql`create function fail() returns trigger language plpgsql as 'begin raise ''disk''; end'`.execute(
+      database,
+    );
+    await sql`${when} for each row ${row} execute function fail()`.execute(database);
+  } else await sql`${when} ${row} begin select raise(abort, 'disk'); end`.execute(database);
+  await database.destroy();
+}
 
 describe('a claim', () => {
   test('reserves a delivery, with its event and payload, for one claimant', async () => {
@@ -264,15 +277,14 @@ describe('the lease of a dead or delayed holder', () => {
     later(1);
     await claimed(before, last);
     await before.close();
-    const raw = new DatabaseSync(join(folder, 'annex.db'));
-    raw.exec(`create trigger broken before update on deliveries when old.id = '${last}'
-      begin select raise(abort, 'disk'); end`);
-    raw.close();
+    await failingUpdates(folder, last);
     const store = await openStore(storeOptions(folder));
     try {
       later(LEASE_MS);
       const back = await store.deliveryClaims.recover({ all: false });
-      expect(back.map(({ id }) => id).sort()).toEqual(ids.slice(0, 250));
+      // Of equal leases any may be taken back first.
+      expect(new Set(back.map(({ id }) => id)).size).toBe(250);
+      expect(back.map(({ id }) => id)).not.toContain(last);
       await expect(store.deliveryClaims.recover({ all: false })).rejects.toThrow('disk');
     } finally {
       await store.close();

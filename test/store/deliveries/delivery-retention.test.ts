@@ -3,9 +3,7 @@
  * kept.
  */
 
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { intakeOf } from '../../support/deliveries/intake.ts';
 import {
@@ -25,6 +23,7 @@ import {
   temporaryFolder,
   temporaryStore,
 } from '../../support/store/temporary-store.ts';
+import { openTestDatabase } from '../../support/store/test-engine.ts';
 
 const LIMITS = { deliveryDays: 30, deliveredDays: 7 };
 
@@ -126,17 +125,14 @@ test('all rows of removed deliveries and events are removed, however many there 
   later(23 * DAY_MS);
   await store.deliveryRetention.prune();
   await store.close();
-  const file = new DatabaseSync(join(folder, 'annex.db'));
-  const column = (table: string, name: string) =>
-    file
-      .prepare(`select ${name} as id from ${table}`)
-      .all()
-      .map((row) => row.id);
-  expect(column('deliveries', 'id')).toEqual([waiting]);
-  expect(column('delivery_attempts', 'delivery_id')).toEqual([]);
-  expect(column('delivery_payloads', 'delivery_id')).toEqual([]);
-  expect(column('events', 'id')).toEqual([waiting.split('.')[0]]);
-  file.close();
+  const database = await openTestDatabase(folder);
+  onTestFinished(() => database.destroy());
+  const left = async (table: 'deliveries' | 'delivery_attempts' | 'delivery_payloads' | 'events') =>
+    await database.selectFrom(table).selectAll().execute();
+  expect(await left('deliveries')).toMatchObject([{ id: waiting }]);
+  expect(await left('delivery_attempts')).toEqual([]);
+  expect(await left('delivery_payloads')).toEqual([]);
+  expect(await left('events')).toMatchObject([{ id: waiting.split('.')[0] }]);
 });
 
 test('a store closed during a removal has removed a part, and the next run continues', async () => {

@@ -1,21 +1,19 @@
 /**
  * Group commit: what shares a transaction, whom a failure affects, and when callers are answered.
  */
-import { join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../../src/database/database.ts';
 import { Gathered, GroupCommit } from '../../../src/database/group-commit.ts';
-import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
+import { openTestDatabase } from '../../support/store/test-engine.ts';
 
 /**
  * A database with a table of unique numbers; the foreign key to a parent is checked at the commit.
  */
 async function opened() {
   const folder = await temporaryFolder({ inMemory: true });
-  const database = await openDatabase(sqliteDialect(join(folder, 'annex.db')));
+  const database = await openTestDatabase(folder);
   onTestFinished(() => database.destroy());
   await sql`create table numbers (
     n integer primary key, parent integer references numbers (n) deferrable initially deferred)`.execute(

@@ -1,10 +1,10 @@
 /**
- * Query plans: no statement about deliveries scans or sorts a whole table, so a backlog slows down
- * no other query.
+ * Query plans of SQLite: no statement about deliveries scans or sorts a whole table, so a backlog
+ * slows down no other query. Those of PostgreSQL are in `postgres/query-plans.test.ts`.
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { intakeOf } from '../../support/deliveries/intake.ts';
 import {
@@ -82,4 +82,18 @@ test('no statement about deliveries scans a whole table, or sorts what it has re
   }
   file.close();
   expect(slow.filter((line) => !COUNTS_THE_BACKLOG.test(line.split(': ')[0] ?? ''))).toEqual([]);
+});
+
+test('attack: installations of one organization are not searched for among those of all organizations', async () => {
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
+  const folder = await temporaryFolder({ inMemory: true });
+  const store = await openStore(storeOptions(folder));
+  onTestFinished(() => store.close());
+  await store.installations.list({ integration: 'shared', organization: 'acme', limit: 10 });
+  const [text = ''] = prepare.mock.calls.findLast(([asked]) => /^select .* from "targets"/.test(asked)) ?? [];
+  prepare.mockRestore();
+  const database = new DatabaseSync(join(folder, 'annex.db'));
+  const plan = database.prepare(`explain query plan ${text}`).all() as { detail: string }[];
+  database.close();
+  expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/organization=\?/)]);
 });

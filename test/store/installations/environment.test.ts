@@ -4,10 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../../src/database/database.ts';
-import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import type { Environment } from '../../../src/model/environment.ts';
 import { endpointKey } from '../../../src/model/identifiers.ts';
@@ -27,6 +24,7 @@ import type { TargetResolver } from '../../../src/targets/target-resolver.ts';
 import { Chance } from '../../support/fuzz/fuzz.ts';
 import { registryOver } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from '../../support/store/temporary-store.ts';
+import { openTestDatabase } from '../../support/store/test-engine.ts';
 
 const WORLDS = 12;
 
@@ -46,7 +44,7 @@ class World {
   }
 
   static async open(): Promise<World> {
-    const database = await openDatabase(sqliteDialect(join(await temporaryFolder(), 'annex.db')));
+    const database = await openTestDatabase(await temporaryFolder());
     onTestFinished(() => database.destroy());
     return new World(database, new Vault([randomBytes(32)], randomBytes));
   }

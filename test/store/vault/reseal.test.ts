@@ -7,8 +7,6 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../../src/database/database.ts';
-import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import { SqliteEngine } from '../../../src/database/sqlite/sqlite-engine.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
@@ -22,6 +20,7 @@ import { addKeyTo, type KeyRing, parseKeyRing } from '../../../src/store/vault/v
 import { claimEvent } from '../../support/store/installed.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
+import { openTestDatabase } from '../../support/store/test-engine.ts';
 
 /** An engine of one node lets everything run. */
 const ENGINE = new SqliteEngine({ folder: '', clock: Date.now });
@@ -69,7 +68,7 @@ async function setUp(store: Store, organization: string) {
 }
 
 async function open(folder: string): Promise<Database> {
-  const database = await openDatabase(sqliteDialect(join(folder, 'annex.db')));
+  const database = await openTestDatabase(folder);
   onTestFinished(() => database.destroy());
   return database;
 }

@@ -30,6 +30,7 @@ import { openStore, type Store } from '../../../src/store/store.ts';
 import { publication } from '../store/installed.ts';
 import { targetsOf } from '../store/targets.ts';
 import { manifestYaml, OPERATOR, parsed, storeOptions, temporaryFolder } from '../store/temporary-store.ts';
+import { databaseUses } from '../store/test-engine.ts';
 
 interface Timer {
   readonly at: number;
@@ -89,9 +90,15 @@ const MANIFEST = `configurations:
 webhook: {url: url, eventTypes: types}
 `;
 
-/** Lets pending work go on for some turns of the event loop, without advancing the time. */
+/**
+ * Lets pending work go on for some turns of the event loop, without advancing the time. Turns in
+ * which a database works do not count.
+ */
 export const turns = async (count = 20): Promise<void> => {
-  for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
+  for (let turn = 0; turn < count; turn += 1) {
+    await new Promise(setImmediate);
+    if (databaseUses() > 0) turn = -1;
+  }
 };
 
 export class Delivering {

@@ -1,0 +1,43 @@
+/**
+ * The database of which the tests' databases are copies: with the schema, and with a locale whose
+ * order of texts differs from that of bytes, because Annex must not depend on it.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Client, Pool } from 'pg';
+import { openDatabase } from '../../../src/database/database.ts';
+import { PostgresDialect } from '../../../src/database/postgres/postgres-dialect.ts';
+import { connectionSettings } from '../../../src/database/postgres/postgres-engine.ts';
+
+/** A linguistic order; the server of Debian 12 can give a database one since version 15. */
+const LINGUISTIC = `template template0 encoding 'UTF8' locale_provider icu icu_locale 'en-US'`;
+
+/** Runs one statement on a server. @param url its database `postgres`, or another one */
+export async function runOn(url: string, sql: string) {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+/** URL of another database of the server. */
+export function databaseAt(server: string, name: string): string {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** Makes the database. @returns its name */
+export async function makeTemplate(server: string): Promise<string> {
+  const name = `annex_template_${randomBytes(6).toString('hex')}`;
+  // Servers that were built without ICU, or before version 15, only know the locales of the system.
+  await runOn(server, `create database ${name} ${LINGUISTIC}`).catch(() =>
+    runOn(server, `create database ${name}`),
+  );
+  const pool = new Pool({ ...connectionSettings(databaseAt(server, name)), max: 2 });
+  const database = await openDatabase(new PostgresDialect(pool, randomUUID()));
+  await database.destroy();
+  return name;
+}

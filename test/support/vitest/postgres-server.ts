@@ -1,0 +1,32 @@
+/**
+ * The server of the tests that run on PostgreSQL: one that is started for the run and removed
+ * behind it, or the one at the URL in `ANNEX_TEST_POSTGRES`, where databases may be made.
+ */
+import type { TestProject } from 'vitest/node';
+import { PostgresCluster } from '../postgres/cluster.ts';
+import { makeTemplate, runOn } from '../postgres/template.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** URL of the server's database for administration, and the name of the template. */
+    postgres: { readonly server: string; readonly template: string };
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const given = process.env['ANNEX_TEST_POSTGRES'];
+  const cluster = given === undefined ? await PostgresCluster.start() : undefined;
+  const server = cluster?.url ?? given ?? '';
+  const end = async (template?: string) => {
+    if (cluster !== undefined) await cluster.stop();
+    else if (template !== undefined) await runOn(server, `drop database if exists ${template} with (force)`);
+  };
+  try {
+    const template = await makeTemplate(server);
+    project.provide('postgres', { server, template });
+    return () => end(template);
+  } catch (cause) {
+    await end();
+    throw cause;
+  }
+}
