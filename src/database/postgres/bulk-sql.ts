@@ -57,6 +57,8 @@ function joined(each: string, source: string): Omit<BulkSql, 'forOne'> {
   const [verb, target = ''] = each.split(/\s+/);
   const table = verb === 'delete' ? (each.split(/\s+/)[2] ?? '') : target;
   const where = outermost(each, 'where');
+  // Every row of the table would be written, once for each row of values.
+  if (where < 0) throw new Error(`A bulk statement names no row: ${each.slice(0, 40)}`);
   const returning = outermost(each, 'returning');
   const end = returning < 0 ? each.length : returning;
   const join = verb === 'delete' ? 'using' : 'from';
@@ -101,11 +103,12 @@ const unwrapped = (text: string): string => text.trim().replace(/^\(/, '').repla
 /** Where a keyword stands outside of all parentheses and quotes; -1 if nowhere. */
 function outermost(sql: string, keyword: string): number {
   let depth = 0;
-  let quoted = false;
+  let quote: string | undefined;
   for (let at = 0; at < sql.length; at += 1) {
     const char = sql[at];
-    if (char === "'") quoted = !quoted;
-    if (quoted) continue;
+    if (quote === undefined && (char === "'" || char === '"')) quote = char;
+    else if (char === quote) quote = undefined;
+    if (quote !== undefined) continue;
     if (char === '(') depth += 1;
     if (char === ')') depth -= 1;
     if (depth === 0 && sql.startsWith(keyword, at) && isWord(sql, at, keyword.length)) return at;

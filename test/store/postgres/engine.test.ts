@@ -1,0 +1,374 @@
+/**
+ * What the engine of PostgreSQL promises beside running SQL: locks, notices and work across nodes,
+ * collisions, the schema, and settings of the server that it does not rely on. Each node is an
+ * engine of its own.
+ */
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { GroupCommit } from '../../../src/database/group-commit.ts';
+import { lock } from '../../../src/database/locks.ts';
+import { MIGRATIONS } from '../../../src/database/migrations.ts';
+import { announce, type Notice } from '../../../src/database/notices.ts';
+import { PostgresEngine, type PostgresOptions } from '../../../src/database/postgres/postgres-engine.ts';
+import type { Database } from '../../../src/database/tables.ts';
+import { inTransaction } from '../../../src/database/transaction.ts';
+import { temporaryFolder } from '../../support/store/temporary-store.ts';
+import { makeDatabase, onServer } from '../../support/store/test-engine.ts';
+
+/** One node. */
+interface Node {
+  readonly engine: PostgresEngine;
+  readonly database: Database;
+  /** What it heard of the others, in order. */
+  readonly heard: (Notice | 'missed' | 'back')[];
+  readonly notes: string[];
+}
+
+const engineOn = (url: string, folder: string, options: Partial<PostgresOptions> = {}) =>
+  new PostgresEngine({
+    ...{ url, folder, connections: 3, node: randomUUID(), note: () => undefined },
+    ...{ ticks: () => performance.now(), wall: () => Date.now() },
+    ...options,
+  });
+
+/** Nodes on one database. */
+async function nodes(count: number, { isEmpty = false } = {}) {
+  const folder = await temporaryFolder();
+  const url = await makeDatabase(folder, isEmpty ? 'template0' : undefined);
+  const name = new URL(url).pathname.slice(1);
+  const open = async (): Promise<Node> => {
+    const heard: Node['heard'] = [];
+    const notes: string[] = [];
+    const engine = engineOn(url, folder, { note: (level, message) => notes.push(`${level}: ${message}`) });
+    const database = await engine.open();
+    engine.listen({
+      noticed: ({ change, about }) => heard.push({ change, about }),
+      missedNotices: () => heard.push('missed'),
+      isBack: () => heard.push('back'),
+    });
+    onTestFinished(async () => {
+      await engine.close();
+      await database.destroy();
+    });
+    return { engine, database, heard, notes };
+  };
+  const [one, two] = await Promise.all(Array.from({ length: count }, open));
+  if (one === undefined) throw new Error('There is no node.');
+  return { url, folder, name, open, one, two: two ?? one };
+}
+
+/** A promise, and what resolves it. */
+function signal() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { reached: promise, reach: resolve };
+}
+
+/** Resolves when another statement waits for a lock in this database. */
+const someoneWaits = (database: Database) =>
+  expect
+    .poll(async () => {
+      const { rows } = await sql`
+        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+        database,
+      );
+      return rows.length;
+    })
+    .toBeGreaterThan(0);
+
+const NUMBERS = sql`create table numbers (n integer primary key, by text not null)`;
+
+describe('a lock on a name', () => {
+  test('lets transactions of two nodes run one after the other', async () => {
+    const { one, two } = await nodes(2);
+    const held = signal();
+    const go = signal();
+    const order: string[] = [];
+    const first = one.database.transaction().execute(async (transaction) => {
+      await lock(transaction, 'integration hello');
+      held.reach();
+      await go.reached;
+      order.push('first');
+    });
+    await held.reached;
+    const second = two.database.transaction().execute(async (transaction) => {
+      await lock(transaction, 'integration hello');
+      order.push('second');
+    });
+    await someoneWaits(one.database);
+    expect(order).toEqual([]);
+    go.reach();
+    await Promise.all([first, second]);
+    expect(order).toEqual(['first', 'second']);
+  });
+
+  test('lets transactions under other names pass', async () => {
+    const { one, two } = await nodes(2);
+    await one.database.transaction().execute(async (transaction) => {
+      await lock(transaction, 'integration hello');
+      await two.database.transaction().execute((other) => lock(other, 'integration other'));
+    });
+  });
+
+  test('cannot make two transactions wait for each other, whatever their order of names', async () => {
+    const { one, two } = await nodes(2);
+    const both = async ({ database }: Node, names: readonly string[]) => {
+      for (let runs = 0; runs < 50; runs += 1)
+        await database.transaction().execute((transaction) => lock(transaction, ...names));
+    };
+    await Promise.all([both(one, ['a', 'b', 'c']), both(two, ['c', 'b', 'a'])]);
+  });
+});
+
+describe('a notice', () => {
+  test('arrives at other nodes after the commit, and not at its own', async () => {
+    const { one, two } = await nodes(2);
+    await one.database.transaction().execute(async (transaction) => {
+      await announce(transaction, 'installation', 'ins_1', 'acme');
+      // A later notice that has arrived shows that the first one has not.
+      await announce(one.database, 'tokens');
+      await expect.poll(() => two.heard).toEqual([{ change: 'tokens', about: [] }]);
+    });
+    await expect.poll(() => two.heard).toHaveLength(2);
+    expect(two.heard[1]).toEqual({ change: 'installation', about: ['ins_1', 'acme'] });
+    await announce(two.database, 'version', 'hello');
+    await expect.poll(() => one.heard).toEqual([{ change: 'version', about: ['hello'] }]);
+  });
+
+  test('of a transaction that is rolled back never arrives', async () => {
+    const { one, two } = await nodes(2);
+    const failing = one.database.transaction().execute(async (transaction) => {
+      await announce(transaction, 'installation', 'ins_1', 'acme');
+      throw new Error('rolled back');
+    });
+    await expect(failing).rejects.toThrow('rolled back');
+    await announce(one.database, 'tokens');
+    await expect.poll(() => two.heard).toEqual([{ change: 'tokens', about: [] }]);
+  });
+
+  test('attack: a payload that no node has sent is skipped', async () => {
+    const { one, two } = await nodes(2);
+    for (const payload of ['', 'no JSON', '{}', '[]', 'null', '{"change":1,"about":[],"from":"x"}'])
+      await sql`select pg_notify('annex_changes', ${payload})`.execute(one.database);
+    await announce(one.database, 'tokens');
+    await expect.poll(() => two.heard).toEqual([{ change: 'tokens', about: [] }]);
+  });
+
+  test('may be missed while the connection is lost: the node is told when it is back, and hears again', async () => {
+    const { one, two, name } = await nodes(2);
+    await onServer(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
+    );
+    for (const { heard } of [one, two]) await expect.poll(() => heard).toEqual(['missed', 'back']);
+    expect(two.notes.map((note) => note.split(':')[0])).toEqual(['warn', 'error', 'info']);
+    // Connections of the pool that were ended are replaced.
+    await expect.poll(() => announce(one.database, 'tokens').then(() => 'sent', String)).toBe('sent');
+    await expect.poll(() => two.heard).toContainEqual({ change: 'tokens', about: [] });
+  }, 60_000);
+});
+
+describe('work under a name', () => {
+  test('runs on one node at a time: the other one waits for its turn', async () => {
+    const { one, two } = await nodes(2);
+    const begun = signal();
+    const go = signal();
+    const order: string[] = [];
+    const first = one.engine.alone('vault', async () => {
+      begun.reach();
+      await go.reached;
+      order.push('first');
+      return 1;
+    });
+    await begun.reached;
+    const second = two.engine.alone('vault', async () => order.push('second'));
+    await someoneWaits(one.database);
+    go.reach();
+    expect([await first, await second]).toEqual([1, 2]);
+    expect(order).toEqual(['first', 'second']);
+  });
+
+  test('is left to the other node where that one has begun it', async () => {
+    const { one, two } = await nodes(2);
+    const ran: string[] = [];
+    const outcome = await one.engine.unlessElsewhere('prune', async () => {
+      expect(await two.engine.unlessElsewhere('prune', async () => void ran.push('two'))).toBe(false);
+      expect(await two.engine.unlessElsewhere('reseal', async () => void ran.push('other'))).toBe(true);
+      ran.push('one');
+    });
+    expect(outcome).toBe(true);
+    expect(ran).toEqual(['other', 'one']);
+    expect(await two.engine.unlessElsewhere('prune', async () => undefined)).toBe(true);
+  });
+
+  test('that fails lets the next one run, and the caller gets its error', async () => {
+    const { one, two } = await nodes(2);
+    const failing = one.engine.alone('vault', () => Promise.reject(new Error('no key')));
+    await expect(failing).rejects.toThrow('no key');
+    expect(await two.engine.alone('vault', async () => 'next')).toBe('next');
+  });
+});
+
+describe('work that collides with that of another node', () => {
+  /** Inserts a number that another node inserts at the same time, unless it is there. */
+  function insertOnce(meanwhile: () => Promise<void>) {
+    let runs = 0;
+    const work = async (transaction: Database) => {
+      runs += 1;
+      const { rows } = await sql`select n from numbers where n = 1`.execute(transaction);
+      if (rows.length > 0) return 'found';
+      await meanwhile();
+      await sql`insert into numbers values (1, 'one')`.execute(transaction);
+      return 'inserted';
+    };
+    return { work, runs: () => runs };
+  }
+
+  test.each([
+    ['alone', inTransaction],
+    [
+      'in a group commit',
+      (database: Database, work: (transaction: Database) => Promise<string>) =>
+        new GroupCommit(database, 2).run(work),
+    ],
+  ] as const)('%s is run again, and sees what the other one has written', async (_, run) => {
+    const { one, two } = await nodes(2);
+    await NUMBERS.execute(one.database);
+    const { work, runs } = insertOnce(async () => {
+      await sql`insert into numbers values (1, 'two') on conflict do nothing`.execute(two.database);
+    });
+    expect(await run(one.database, work)).toBe('found');
+    expect(runs()).toBe(2);
+  });
+
+  test('each time fails after a few runs', async () => {
+    const { one } = await nodes(1);
+    await NUMBERS.execute(one.database);
+    await sql`insert into numbers values (1, 'two')`.execute(one.database);
+    let runs = 0;
+    const colliding = inTransaction(one.database, async (transaction) => {
+      runs += 1;
+      await sql`insert into numbers values (1, 'one')`.execute(transaction);
+    });
+    await expect(colliding).rejects.toThrow('numbers_pkey');
+    expect(runs).toBe(5);
+  });
+
+  test('as a deadlock is run again', async () => {
+    const { one, two } = await nodes(2);
+    await NUMBERS.execute(one.database);
+    await sql`insert into numbers values (1, ''), (2, '')`.execute(one.database);
+    const begun = [signal(), signal()] as const;
+    const both = ({ database }: Node, rows: readonly [number, number], [own, others]: readonly Signal[]) =>
+      inTransaction(database, async (transaction) => {
+        await sql`update numbers set by = by || 'x' where n = ${rows[0]}`.execute(transaction);
+        own?.reach();
+        await others?.reached;
+        await sql`update numbers set by = by || 'x' where n = ${rows[1]}`.execute(transaction);
+      });
+    await Promise.all([both(one, [1, 2], begun), both(two, [2, 1], begun.toReversed())]);
+    const { rows } = await sql<{ by: string }>`select by from numbers`.execute(one.database);
+    expect(rows).toEqual([{ by: 'xx' }, { by: 'xx' }]);
+  });
+});
+
+type Signal = ReturnType<typeof signal>;
+
+describe('the schema', () => {
+  test('is made once by nodes that start at once on an empty database', async () => {
+    const { one, two } = await nodes(4, { isEmpty: true });
+    for (const { database } of [one, two]) {
+      const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(
+        database,
+      );
+      expect(rows.map(({ name }) => name)).toEqual(Object.keys(MIGRATIONS).sort());
+    }
+  });
+
+  test('of a newer Annex is refused, with the version that made it, and left as it is', async () => {
+    const { one, url, folder } = await nodes(1);
+    const newer = engineOn(url, folder, { version: '9.8.7' });
+    await (await newer.open()).destroy();
+    await newer.close();
+    await sql`insert into kysely_migration (name, timestamp) values ('999-of-the-future', '')`.execute(
+      one.database,
+    );
+    const older = engineOn(url, folder, { version: '0.1.0' });
+    await expect(older.open()).rejects.toThrow(
+      /ANNEX_DATABASE_URL.*made by Annex 9\.8\.7: its schema has 999-of-the-future, which this version \(0\.1\.0\) does not know\. Start Annex 9\.8\.7 or a later one/,
+    );
+    const { rows } = await sql<{ comment: string }>`
+      select obj_description('kysely_migration'::regclass, 'pg_class') as comment`.execute(one.database);
+    expect(rows).toEqual([{ comment: 'Annex 9.8.7' }]);
+  });
+});
+
+describe('whatever the defaults of the server are', () => {
+  /** The value of a setting, in a transaction of a node that starts after they were changed. */
+  async function settingAfter(name: string, value: string): Promise<unknown> {
+    const { open, ...at } = await nodes(1);
+    await onServer(`alter database ${at.name} set ${name} = '${value}'`);
+    const { database } = await open();
+    return database.transaction().execute(async (transaction) => {
+      const { rows } = await sql<{ value: string }>`
+        select current_setting(${name.replace('default_', '')}) as value`.execute(transaction);
+      return rows[0]?.value;
+    });
+  }
+
+  test('a commit waits for the disk', async () => {
+    expect(await settingAfter('synchronous_commit', 'off')).toBe('on');
+  });
+
+  test('a stricter setting of the operator for commits stays', async () => {
+    expect(await settingAfter('synchronous_commit', 'remote_apply')).toBe('remote_apply');
+  });
+
+  test('a transaction is isolated as the statements expect', async () => {
+    expect(await settingAfter('default_transaction_isolation', 'serializable')).toBe('read committed');
+  });
+
+  test('texts are in the order of their bytes', async () => {
+    const { one } = await nodes(1);
+    const { database } = one;
+    const texts = ['a', 'B', 'Z', '_', 'ab', 'a-c', 'é', 'z', '0', 'aB'];
+    const table = database.schema.createTable('words').addColumn('word', 'text', (word) => word.primaryKey());
+    await table.execute();
+    for (const text of texts) await sql`insert into words values (${text})`.execute(database);
+    const { rows } = await sql<{ word: string }>`select word from words order by word`.execute(database);
+    const bytewise = texts.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    expect(rows.map(({ word }) => word)).toEqual(bytewise);
+    const { rows: after } = await sql`select word from words where word > 'Z' and word < 'a'`.execute(
+      database,
+    );
+    expect(after).toEqual([{ word: '_' }]);
+  });
+
+  test('this database sorts other texts by the rules of a language', async () => {
+    const { one } = await nodes(1);
+    const { rows } = await sql`select 'a'::text < 'B'::text as linguistic, datlocprovider as by
+      from pg_database where datname = current_database()`.execute(one.database);
+    // Servers without ICU have no such database.
+    if ((rows[0] as { by: string }).by === 'i') expect(rows).toEqual([{ linguistic: true, by: 'i' }]);
+  });
+});
+
+describe('the clock', () => {
+  test('is that of the database, not that of the machine', async () => {
+    const { url, folder, one } = await nodes(1);
+    const late = engineOn(url, folder, { wall: () => Date.now() - 3_600_000 });
+    const database = await late.open();
+    onTestFinished(async () => {
+      await late.close();
+      await database.destroy();
+    });
+    expect(Math.abs(late.clock() - one.engine.clock())).toBeLessThan(60_000);
+  });
+});
+
+test('an error never has the password of the URL', async () => {
+  const folder = await temporaryFolder();
+  const url = 'postgres://annex:planted-password@127.0.0.1:1/annex';
+  const opened = engineOn(url, folder).open();
+  await expect(opened).rejects.toThrow('ANNEX_DATABASE_URL');
+  await expect(opened).rejects.not.toThrow('planted-password');
+});
