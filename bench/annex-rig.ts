@@ -1,8 +1,9 @@
 /**
  * The set-up of the delivery benchmarks: a service with many webhooks and the receiver that they
- * post to, each in a process of its own.
+ * post to, each in a process of its own. On PostgreSQL it may have several nodes, each of which is
+ * fed by a producer of its own.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,9 @@ import { fileURLToPath } from 'node:url';
 import { installWebhooks, type Posted, shareSecrets } from '../test/support/deliveries/webhook-senders.ts';
 import { HostProcess } from '../test/support/host-process.ts';
 import type { LedgerReceiver } from '../test/support/receivers/ledger-receiver.ts';
-import { type Allowance, feed } from './peers/feed.ts';
+import { type Allowance, type Fed, feed } from './peers/feed.ts';
+import { databaseUrl, type QueueServer } from './peers/queue-servers.ts';
+import type { StorePlace } from './prefilled.ts';
 import type { ProducerSettings } from './producer.ts';
 
 const POLL_EVERY_MS = 50;
@@ -25,8 +28,12 @@ export interface RigOptions {
   readonly verifyEvery: number;
   /** URL of the webhook with this index; by default each has its own path at `receiver`. */
   readonly urlOf?: (index: number) => string;
-  /** Flags for the Node of the host. */
+  /** Flags for the Node of each host. */
   readonly node?: readonly string[];
+  /** The server of PostgreSQL, with an empty database; absent: SQLite. */
+  readonly postgres?: QueueServer | undefined;
+  /** Nodes of the service; default 1. */
+  readonly nodes?: number;
 }
 
 /** Events that a producer posts. */
@@ -41,11 +48,16 @@ export class AnnexRig {
   readonly places: readonly Posted[];
   readonly receiver: LedgerReceiver;
   readonly #options: RigOptions;
-  #host: HostProcess | undefined;
+  #hosts: readonly HostProcess[];
 
-  private constructor(data: string, host: HostProcess, places: readonly Posted[], options: RigOptions) {
+  private constructor(
+    data: string,
+    hosts: readonly HostProcess[],
+    places: readonly Posted[],
+    options: RigOptions,
+  ) {
     this.data = data;
-    this.#host = host;
+    this.#hosts = hosts;
     this.places = places;
     this.receiver = options.receiver;
     this.#options = options;
@@ -55,54 +67,62 @@ export class AnnexRig {
   static async start(options: RigOptions): Promise<AnnexRig> {
     const { receiver, webhooks, verifyEvery } = options;
     const data = join(await mkdtemp(join(tmpdir(), 'annex-bench-')), 'data');
-    const host = await startHost(data, options);
+    const hosts = await startHosts(data, options);
+    const [host] = hosts as [HostProcess];
     const urlOf = options.urlOf ?? ((index: number) => receiver.url(`o${index}`));
     const places = await installWebhooks(host, webhooks, urlOf, options.perOrganization);
     await shareSecrets(host, places, receiver, { verifyEvery, keepsLedger: false, answerWithinMs: 0 });
-    return new AnnexRig(data, host, places, options);
+    return new AnnexRig(data, hosts, places, options);
   }
 
+  /** The first node. */
   get host(): HostProcess {
-    if (this.#host === undefined) throw new Error('The service is not running.');
-    return this.#host;
+    const [host] = this.#hosts;
+    if (host === undefined) throw new Error('The service is not running.');
+    return host;
   }
 
-  /** Stops the service, runs `work` on its folder, and starts it again. */
-  async between(work: (folder: string) => Promise<void>): Promise<void> {
-    await this.host.stop();
-    this.#host = undefined;
-    await work(this.data);
-    this.#host = await startHost(this.data, this.#options);
+  get hosts(): readonly HostProcess[] {
+    return this.#hosts;
+  }
+
+  /** Server of the database, if it is one. */
+  get postgres(): QueueServer | undefined {
+    return this.#options.postgres;
+  }
+
+  /** Stops the service, runs `work` on its store, and starts it again. */
+  async between(work: (store: StorePlace) => Promise<void>): Promise<void> {
+    await this.#stop();
+    const { postgres } = this.#options;
+    await work({ folder: this.data, ...(postgres && { url: databaseUrl(postgres) }) });
+    this.#hosts = await startHosts(this.data, this.#options);
   }
 
   /** Posts events as fast as they are delivered. */
   async pour(places = this.places): Promise<Stream> {
-    const stream = this.#produce({ places });
+    const streams = this.#hosts.map((host, index) => this.#produce(host, { places, prefix: `b${index}` }));
     const { received } = await this.receiver.progress();
-    const endFeed = feed(stream.producer, this.receiver, received);
-    return {
-      ...stream,
-      end: async () => {
-        await endFeed();
-        await stream.end();
-      },
-    };
+    const endFeed = feed(streams, this.receiver, received);
+    return together(streams, endFeed);
   }
 
   /** Posts events at a steady rate. */
   steady(perSecond: number, places = this.places): Stream {
-    return this.#produce({ places, perSecond });
+    return this.#produce(this.host, { places, perSecond, prefix: 'b' });
   }
 
   /** Posts events as fast as they are accepted, delivered or not. */
   flood(places: readonly Posted[]): Stream {
-    const stream = this.#produce({ places });
+    const stream = this.#produce(this.host, { places, prefix: 'b' });
     stream.producer.send({ upTo: Number.MAX_SAFE_INTEGER } satisfies Allowance);
     return stream;
   }
 
-  #produce(wanted: Pick<ProducerSettings, 'places' | 'perSecond'>): Stream & { producer: ChildProcess } {
-    const { control, adminToken: token } = this.host;
+  #produce(
+    { control, adminToken: token }: HostProcess,
+    wanted: Pick<ProducerSettings, 'places' | 'perSecond' | 'prefix'>,
+  ): Stream & Fed {
     const settings: ProducerSettings = { control, token, batch: 128, batchesAtOnce: 4, ...wanted };
     const program = fileURLToPath(new URL('producer.ts', import.meta.url));
     const producer = fork(program, [JSON.stringify(settings)]);
@@ -130,13 +150,34 @@ export class AnnexRig {
   }
 
   async end(): Promise<void> {
-    await this.#host?.stop();
+    await this.#stop();
     await rm(join(this.data, '..'), { recursive: true, force: true });
+  }
+
+  async #stop(): Promise<void> {
+    await Promise.all(this.#hosts.map((host) => host.stop()));
+    this.#hosts = [];
   }
 }
 
-function startHost(data: string, { receiver, also, node = [] }: RigOptions): Promise<HostProcess> {
+function together(streams: readonly Stream[], endFeed: () => Promise<void>): Stream {
+  return {
+    acknowledged: () => streams.reduce((sum, stream) => sum + stream.acknowledged(), 0),
+    end: async () => {
+      await endFeed();
+      await Promise.all(streams.map((stream) => stream.end()));
+    },
+  };
+}
+
+/** One after the other: the first makes the keys and the token that all use. */
+async function startHosts(data: string, options: RigOptions): Promise<readonly HostProcess[]> {
+  const { receiver, also, node = [], postgres, nodes = 1 } = options;
   const reached = [receiver, ...(also ? [also] : [])].map(({ port }) => `127.0.0.1:${port}`);
   const flags = ['--webhook-http', 'allow', '--egress-allow', reached.join()];
-  return HostProcess.start({ data, flags, node });
+  const env = postgres && { ANNEX_DATABASE_URL: databaseUrl(postgres) };
+  const hosts: HostProcess[] = [];
+  for (let started = 0; started < nodes; started += 1)
+    hosts.push(await HostProcess.start({ data, flags, node, ...(env && { env }) }));
+  return hosts;
 }

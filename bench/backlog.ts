@@ -46,14 +46,14 @@ const answering = rig.places.slice(0, ANSWERING);
 const hanging = rig.places.slice(ANSWERING);
 try {
   const empty = await rates();
-  await rig.between(async (folder) => {
+  await rig.between(async (store) => {
     const half = Math.ceil(backlog / 2);
     const of = (places: readonly Posted[]) => {
       const sites = new Set(places.map(({ site }) => site));
       return (site: string) => sites.has(site);
     };
-    await prefill(folder, { deliveries: half, dueInMs: 0, withPayload: true, isFor: of(hanging) });
-    await prefill(folder, { deliveries: half, dueInMs: DUE_IN_MS, withPayload: true, isFor: of(answering) });
+    await prefill(store, { deliveries: half, dueInMs: 0, withPayload: true, isFor: of(hanging) });
+    await prefill(store, { deliveries: half, dueInMs: DUE_IN_MS, withPayload: true, isFor: of(answering) });
   });
   show(empty, await rates());
 } finally {

@@ -5,28 +5,30 @@
  *   isolate path    HTTP ingest in batches → fan-out → isolate of the integration → signed POST →
  *                   stored result
  *   bare engine     claim → signed POST → stored result: payloads exist, no isolate is entered
+ *   two nodes       the isolate path, and the bare engine, by two nodes on one PostgreSQL
  *   BullMQ, pg-boss the same signed POSTs from a queue on Redis or PostgreSQL, without ingest over
  *                   HTTP and without isolates; needs `npm ci` in `bench/`, and the servers
  *
- * A process of its own feeds each system as fast as it delivers; all post to the same receiver,
+ * Processes of their own feed each system as fast as it delivers; all post to the same receiver,
  * which counts, and share the cores of the machine. Rates of one run compare with each other;
- * across machines and hours only ratios do. Redis answers a command after its log is synced, as
- * Annex and PostgreSQL do; with `everysec`, shown beside, it may lose a second.
+ * across machines and hours only ratios do, and CPU of a delivery where other programs run. Redis
+ * answers a command after its log is synced, as Annex and PostgreSQL do; with `everysec`, shown
+ * beside, it may lose a second. Each row on PostgreSQL has a new server with its default settings.
  *
  *   --seconds 5     duration of each measurement, after a warm-up
- *   --only annex    without the peers
- *   --profile DIR   writes a CPU profile of the host into this folder
+ *   --rounds 1      measures everything in turn so often, and shows the medians
+ *   --only a,b      of sqlite, postgres, nodes, isolates, peers, pg-boss; default: all
+ *   --profile DIR   writes CPU profiles of the hosts into this folder
  */
 import { existsSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { LedgerReceiver } from '../test/support/receivers/ledger-receiver.ts';
 import { AnnexRig } from './annex-rig.ts';
-import { measurePeer, type Run, rateOf } from './peers/measure-peer.ts';
-import { startPostgres, startRedis } from './peers/queue-servers.ts';
+import { type Measured, measured, measurePeer, type Run } from './peers/measure-peer.ts';
+import { type QueueServer, startPostgres, startRedis } from './peers/queue-servers.ts';
 import { prefill } from './prefilled.ts';
-import { cpuMs } from './process-use.ts';
 
-const AIMS = { isolate: 3_000, engine: 6_000 };
 const WEBHOOKS = 60;
 /**
  * Sites of an organization, each with a webhook: they share an isolate, which stays in the caches
@@ -40,128 +42,180 @@ const SECRET = 'a secret that both sides of the peers know.';
 /** More than any system delivers, so that deliveries are always left. */
 const PREFILLED_PER_S = 16_000;
 
+const ISOLATES = WEBHOOKS / PER_ORGANIZATION;
+const SQLITE = {
+  isolate: `Annex on SQLite: isolate path, ${ISOLATES} isolates`,
+  engine: 'Annex on SQLite: bare engine',
+};
+const POSTGRES = {
+  isolate: `Annex on PostgreSQL: isolate path, ${ISOLATES} isolates`,
+  engine: 'Annex on PostgreSQL: bare engine',
+};
+const TWO_NODES = {
+  isolate: `Two nodes on PostgreSQL: isolate path, ${ISOLATES} isolates`,
+  engine: 'Two nodes on PostgreSQL: bare engine',
+};
+const PG_BOSS = 'pg-boss on PostgreSQL';
+
+const AIMS: Readonly<Record<string, number>> = { [SQLITE.isolate]: 3_000, [SQLITE.engine]: 6_000 };
+/** A rate, in relation to another of the same run. */
+const RATIO_AIMS: readonly (readonly [of: string, to: string, least: number])[] = [
+  [POSTGRES.isolate, SQLITE.isolate, 0.8],
+  [POSTGRES.engine, SQLITE.engine, 0.8],
+  [POSTGRES.isolate, PG_BOSS, 1],
+  [POSTGRES.engine, PG_BOSS, 1],
+  [TWO_NODES.isolate, POSTGRES.isolate, 1],
+  [TWO_NODES.engine, POSTGRES.engine, 1],
+];
+
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '5' },
-    only: { type: 'string', default: '' },
+    rounds: { type: 'string', default: '1' },
+    only: { type: 'string', default: 'sqlite,postgres,nodes,isolates,peers,pg-boss' },
     profile: { type: 'string', default: '' },
   },
 });
 const measureMs = Number(values.seconds) * 1_000;
 const isProfiled = values.profile !== '';
 const node = isProfiled ? ['--cpu-prof', `--cpu-prof-dir=${values.profile}`] : [];
+const only = new Set(values.only.split(','));
 
 const RIG = { webhooks: WEBHOOKS, verifyEvery: VERIFY_EVERY, node };
 
-interface Row {
+interface Row extends Partial<Measured> {
   readonly what: string;
-  /** CPU of a delivery in the host and in its cells. Annex only. */
-  readonly cpu?: string;
-  /** Undefined where its server is not on this machine. */
-  readonly rate: number | undefined;
-  readonly aim?: number;
 }
 
 async function main(): Promise<void> {
   const receiver = await LedgerReceiver.start();
+  const rows = new Map<string, Row[]>();
   try {
-    const rows = await annex(receiver);
-    if (values.only === '') rows.push(...(await peers(receiver)));
-    show(rows);
+    for (let round = 0; round < Number(values.rounds); round += 1)
+      for await (const row of measurements(receiver)) {
+        console.log(shown(row), `load ${loadavg()[0]?.toFixed(1)}`);
+        rows.set(row.what, [...(rows.get(row.what) ?? []), row]);
+      }
   } finally {
     receiver.stop();
   }
+  show([...rows.values()].map(median));
 }
 
-async function annex(receiver: LedgerReceiver): Promise<Row[]> {
+/** All measurements of a round; a row without a rate needs a server that is not on this machine. */
+async function* measurements(receiver: LedgerReceiver): AsyncGenerator<Row> {
   const run: Run = { receiver, warmupMs: WARMUP_MS, measureMs };
-  const few = await AnnexRig.start({ ...RIG, receiver, perOrganization: PER_ORGANIZATION });
-  const rows: Row[] = [];
-  try {
-    const isolates = WEBHOOKS / PER_ORGANIZATION;
-    rows.push(await isolatePath(`Annex: isolate path, ${isolates} isolates`, AIMS.isolate, few, run));
-    const deliveries = Math.ceil(((WARMUP_MS + measureMs) / 1_000) * PREFILLED_PER_S);
-    await few.between((folder) => prefill(folder, { deliveries, dueInMs: 0, withPayload: true }));
-    rows.push(await measured('Annex: bare engine', AIMS.engine, few, run));
-  } finally {
-    await few.end();
+  if (only.has('sqlite')) yield* annex(SQLITE, run);
+  if (only.has('postgres')) yield* onPostgres(POSTGRES, 1, run);
+  if (only.has('nodes')) yield* onPostgres(TWO_NODES, 2, run);
+  if (only.has('isolates')) yield* manyIsolates(run);
+  if (only.has('peers') || only.has('pg-boss')) yield* peers(run);
+}
+
+async function* onPostgres(names: typeof POSTGRES, nodes: number, run: Run): AsyncGenerator<Row> {
+  const postgres = await startPostgres();
+  if (postgres === undefined) {
+    for (const what of Object.values(names)) yield { what };
+    return;
   }
-  const many = await AnnexRig.start({ ...RIG, receiver });
   try {
-    return [...rows, await isolatePath(`Annex: isolate path, ${WEBHOOKS} isolates`, undefined, many, run)];
+    yield* annex(names, run, { postgres, nodes });
   } finally {
-    await many.end();
+    await postgres.stop();
   }
 }
 
-async function isolatePath(what: string, aim: number | undefined, rig: AnnexRig, run: Run): Promise<Row> {
+async function* annex(
+  { isolate, engine }: typeof SQLITE,
+  run: Run,
+  on: { readonly postgres?: QueueServer; readonly nodes?: number } = {},
+): AsyncGenerator<Row> {
+  const { receiver } = run;
+  const rig = await AnnexRig.start({ ...RIG, ...on, receiver, perOrganization: PER_ORGANIZATION });
+  try {
+    yield await isolatePath(isolate, rig, run);
+    const deliveries = Math.ceil(((WARMUP_MS + measureMs) / 1_000) * PREFILLED_PER_S);
+    await rig.between((store) => prefill(store, { deliveries, dueInMs: 0, withPayload: true }));
+    yield await measuredRig(engine, rig, run);
+  } finally {
+    await rig.end();
+  }
+}
+
+async function* manyIsolates(run: Run): AsyncGenerator<Row> {
+  const rig = await AnnexRig.start({ ...RIG, receiver: run.receiver });
+  try {
+    yield await isolatePath(`Annex on SQLite: isolate path, ${WEBHOOKS} isolates`, rig, run);
+  } finally {
+    await rig.end();
+  }
+}
+
+async function isolatePath(what: string, rig: AnnexRig, run: Run): Promise<Row> {
   const pouring = await rig.pour();
-  const row = await measured(what, aim, rig, run);
+  const row = await measuredRig(what, rig, run);
   await pouring.end();
   await rig.delivered();
   return row;
 }
 
-async function measured(what: string, aim: number | undefined, rig: AnnexRig, run: Run): Promise<Row> {
-  const { pid } = rig.host;
-  const [before, startedAt] = [cpuMs(pid), performance.now()];
-  const rate = await rateOf(run);
-  const after = cpuMs(pid);
-  const deliveries = (rate * (performance.now() - startedAt)) / 1_000;
-  const micros = (ms: number) => ((ms / deliveries) * 1_000).toFixed(0);
-  return {
-    what,
-    rate,
-    ...(aim !== undefined && { aim }),
-    cpu: `${micros(after.own - before.own)} + ${micros(after.children - before.children)}`,
-  };
+async function measuredRig(what: string, { hosts, postgres }: AnnexRig, run: Run): Promise<Row> {
+  const processes = { hosts: hosts.map(({ pid }) => pid), server: postgres?.pid };
+  return { what, ...(await measured(run, processes)) };
 }
 
-async function peers(receiver: LedgerReceiver): Promise<Row[]> {
+async function* peers({ receiver, ...run }: Run): AsyncGenerator<Row> {
   const installed = existsSync(new URL('node_modules/bullmq', import.meta.url));
   if (!installed) {
     console.log('The peers are not installed: npm ci in bench/.');
-    return [];
+    return;
   }
   const settings = { verifyEvery: VERIFY_EVERY, keepsLedger: false, answerWithinMs: 0 };
   await receiver.configure({ ...settings, secrets: { '*': [SECRET] } });
   const urls = Array.from({ length: WEBHOOKS }, (_, index) => receiver.url(`peer${index}`));
   const peerSettings = { secret: SECRET, urls, inFlight: IN_FLIGHT };
-  const run: Run = { receiver, warmupMs: WARMUP_MS, measureMs };
-  return [
-    {
-      what: 'BullMQ on Redis',
-      rate: await measurePeer('bullmq', await startRedis('always'), peerSettings, run),
-    },
-    {
-      what: 'BullMQ on Redis, everysec',
-      rate: await measurePeer('bullmq', await startRedis('everysec'), peerSettings, run),
-    },
-    {
-      what: 'pg-boss on PostgreSQL',
-      rate: await measurePeer('pg-boss', await startPostgres(), peerSettings, run),
-    },
-  ];
+  const measure = async (what: string, peer: 'bullmq' | 'pg-boss', server: QueueServer | undefined) => ({
+    what,
+    ...(await measurePeer(peer, server, peerSettings, { receiver, ...run })),
+  });
+  if (only.has('peers')) {
+    yield await measure('BullMQ on Redis', 'bullmq', await startRedis('always'));
+    yield await measure('BullMQ on Redis, everysec', 'bullmq', await startRedis('everysec'));
+  }
+  yield await measure(PG_BOSS, 'pg-boss', await startPostgres());
+}
+
+/** The row with the median rate. */
+function median(rows: readonly Row[]): Row {
+  const sorted = rows.toSorted((one, other) => (one.rate ?? 0) - (other.rate ?? 0));
+  return sorted[sorted.length >> 1] as Row;
 }
 
 function show(rows: readonly Row[]): void {
-  const [isolate, engine] = rows.map(({ rate }) => rate ?? Number.NaN);
-  const ratio = (of: number | undefined, to: number | undefined) =>
-    of === undefined || to === undefined ? '' : (of / to).toFixed(2);
-  console.table(
-    Object.fromEntries(
-      rows.map(({ what, rate, aim, cpu }) => [
-        what,
-        {
-          'deliveries/s': rate?.toFixed(0) ?? 'its server is not on this machine',
-          aim: aim === undefined ? '' : `≥ ${aim}`,
-          'µs of CPU a delivery: host + cells': cpu ?? '',
-          'isolate path is … times that': ratio(isolate, rate),
-          'bare engine is … times that': ratio(engine, rate),
-        },
-      ]),
-    ),
-  );
+  console.table(Object.fromEntries(rows.map((row) => [row.what, columns(row, rows)])));
+  const ratios = RATIO_AIMS.flatMap(([of, to, least]) => {
+    const ratio = ratioOf(rows, of, to);
+    return ratio === undefined ? [] : [[`${of} / ${to}`, { ratio: ratio.toFixed(2), aim: `≥ ${least}` }]];
+  });
+  if (ratios.length > 0) console.table(Object.fromEntries(ratios));
 }
+
+function columns(row: Row, rows: readonly Row[]) {
+  const aim = AIMS[row.what];
+  return {
+    'deliveries/s': row.rate?.toFixed(0) ?? 'its server is not on this machine',
+    aim: aim === undefined ? '' : `≥ ${aim}`,
+    'µs of CPU a delivery: host + cells + server': row.cpu ?? '',
+    'SQLite isolate path is … times that': ratioOf(rows, SQLITE.isolate, row.what)?.toFixed(2) ?? '',
+    'SQLite bare engine is … times that': ratioOf(rows, SQLITE.engine, row.what)?.toFixed(2) ?? '',
+  };
+}
+
+function ratioOf(rows: readonly Row[], of: string, to: string): number | undefined {
+  const [one, other] = [of, to].map((name) => rows.find(({ what }) => what === name)?.rate);
+  return one === undefined || other === undefined ? undefined : one / other;
+}
+
+const shown = ({ what, rate, cpu }: Row): string => `${what}: ${rate?.toFixed(0)}/s, CPU ${cpu} µs,`;
 
 await main();

@@ -49,8 +49,8 @@ try {
   await answering.configure({ verifyEvery: Number.MAX_SAFE_INTEGER, keepsLedger: false, answerWithinMs: 0 });
   const backlogged = new Set(rig.places.slice(0, BACKLOGGED).map(({ site }) => site));
   const healthy = rig.places.slice(BACKLOGGED);
-  await rig.between((folder) =>
-    prefill(folder, {
+  await rig.between((store) =>
+    prefill(store, {
       deliveries: Number(values.deliveries),
       dueInMs: 0,
       withPayload: !isCpuBound,

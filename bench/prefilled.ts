@@ -2,11 +2,12 @@
  * Fills a store with pending deliveries, directly in its tables: events of sites with one delivery
  * each, in turn for every target in a site. For measurements without ingest, or with a backlog.
  *
- * The service must not run meanwhile: only one process may use the folder.
+ * The service must not run meanwhile: on SQLite, only one process may use the folder.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Insertable } from 'kysely';
+import { Pool } from 'pg';
 import {
   BulkStatement,
   type ColumnValue,
@@ -16,6 +17,8 @@ import {
   WHOLE,
 } from '../src/database/bulk.ts';
 import { openDatabase } from '../src/database/database.ts';
+import { PostgresDialect } from '../src/database/postgres/postgres-dialect.ts';
+import { connectionSettings } from '../src/database/postgres/postgres-engine.ts';
 import { Sequence } from '../src/database/sequence.ts';
 import { sqliteDialect } from '../src/database/sqlite/sqlite-dialect.ts';
 import type { Database, Tables } from '../src/database/tables.ts';
@@ -24,6 +27,13 @@ import { bodyOf } from './peers/peer.ts';
 
 /** Rows in one transaction. */
 const ROWS = 20_000;
+
+/** Where a store is. */
+export interface StorePlace {
+  readonly folder: string;
+  /** URL of its PostgreSQL database; absent: the SQLite file in the folder. */
+  readonly url?: string;
+}
 
 export interface Prefill {
   readonly deliveries: number;
@@ -45,8 +55,16 @@ interface SiteTarget {
   readonly revision: string;
 }
 
-export async function prefill(folder: string, wanted: Prefill): Promise<void> {
-  const database = await openDatabase(sqliteDialect(join(folder, 'annex.db')));
+/** Opens the database of a store that no service uses. */
+export function openStorePlace({ folder, url }: StorePlace): Promise<Database> {
+  if (url === undefined) return openDatabase(sqliteDialect(join(folder, 'annex.db')));
+  const slow = { statement_timeout: 0, query_timeout: 0 };
+  const pool = new Pool({ ...connectionSettings(url), ...slow, max: 2 });
+  return openDatabase(new PostgresDialect(pool, 'bench'));
+}
+
+export async function prefill(store: StorePlace, wanted: Prefill): Promise<void> {
+  const database = await openStorePlace(store);
   try {
     const targets = (await siteTargets(database)).filter(({ site }) => wanted.isFor?.(site) ?? true);
     const sequence = new Sequence(randomBytes);
@@ -84,7 +102,7 @@ async function siteTargets(database: Database): Promise<SiteTarget[]> {
     .selectFrom('targets')
     .innerJoin('integrations', 'integrations.name', 'targets.integration')
     .where('level', '=', 'site')
-    .select(['endpoint_key', 'targets.organization', 'integration', 'installation_id', 'place'])
+    .select(['targets.endpoint_key', 'targets.organization', 'integration', 'installation_id', 'place'])
     .select(['configuration', 'revision', 'active_version'])
     .execute();
   return rows.map((row) => ({
@@ -112,8 +130,8 @@ function rowsOf(target: SiteTarget | undefined, sequence: Sequence, count: numbe
   const delivery: Insertable<Tables['deliveries']> = {
     ...{ id: `${id}.0`, event: id, event_id: eventId, type: 'site_view', kind: 'webhook' },
     ...{ endpoint, organization, integration, installation_id: installationId, level: 'site', place: site },
-    ...{ state: 'pending', due_at: now + wanted.dueInMs, armed_at: now, lease_until: null, fence: 0 },
-    ...{ attempts: 0, retries: 0, unknowns: 0, faults: 0, outcome: null, created_at: now, finished_at: null },
+    ...{ state: 'pending', due_at: now + wanted.dueInMs, armed_at: now, fence: 0 },
+    ...{ attempts: 0, retries: 0, unknowns: 0, faults: 0, created_at: now },
   };
   const payload: Insertable<Tables['delivery_payloads']> = {
     ...{ delivery_id: delivery.id, destination: target.url, payload: body, revision: target.revision },

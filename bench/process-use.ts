@@ -7,10 +7,49 @@ import { readdirSync, readFileSync } from 'node:fs';
 const MS_PER_TICK = 10;
 const PAGE_BYTES = 4_096;
 
-/** CPU of a process so far, in milliseconds, and of its descendants that still run. */
+/**
+ * CPU of a process so far, in milliseconds, and of its descendants, except for those that ended
+ * and whose parent is not this process.
+ */
 export function cpuMs(pid: number): { readonly own: number; readonly children: number } {
-  const children = descendants(pid).reduce((sum, child) => sum + ownCpuMs(child), 0);
-  return { own: ownCpuMs(pid), children };
+  const running = descendants(pid).reduce((sum, child) => sum + cpuOf(child, 9, 10), 0);
+  return { own: cpuOf(pid, 9, 10), children: running + cpuOf(pid, 11, 12) };
+}
+
+/** Processes of a system, by their ids. */
+export interface CpuProcesses {
+  /** Their children are counted apart. */
+  readonly hosts: readonly number[];
+  /** Server of the database, counted with its children. */
+  readonly server?: number | undefined;
+}
+
+/** CPU of the processes of a system between its making and a call of `of`. */
+export class CpuMeter {
+  readonly #processes: CpuProcesses;
+  readonly #before: readonly number[];
+
+  constructor(processes: CpuProcesses) {
+    this.#processes = processes;
+    this.#before = this.#now();
+  }
+
+  /** Microseconds for each of so many deliveries: `hosts + their children + server`. */
+  of(deliveries: number): string {
+    return this.#now()
+      .map((ms, index) => (((ms - (this.#before[index] ?? 0)) / deliveries) * 1_000).toFixed(0))
+      .join(' + ');
+  }
+
+  #now(): number[] {
+    const { hosts, server } = this.#processes;
+    const used = hosts.map(cpuMs);
+    const host = used.reduce((sum, { own }) => sum + own, 0);
+    const cells = used.reduce((sum, { children }) => sum + children, 0);
+    if (server === undefined) return [host, cells];
+    const ofServer = cpuMs(server);
+    return [host, cells, ofServer.own + ofServer.children];
+  }
 }
 
 /** Resident memory, in bytes, of a process and of its descendants. */
@@ -19,10 +58,10 @@ export function residentBytes(pid: number): { readonly own: number; readonly chi
   return { own: ownResidentBytes(pid), children };
 }
 
-/** CPU of one process; 0 where it has ended. */
-const ownCpuMs = (pid: number): number => {
+/** CPU of one process by two fields: its own, or that of children that ended; 0 where it ended. */
+const cpuOf = (pid: number, user: number, system: number): number => {
   const [, , ...fields] = statOf(pid);
-  return (Number(fields[9] ?? 0) + Number(fields[10] ?? 0)) * MS_PER_TICK;
+  return (Number(fields[user] ?? 0) + Number(fields[system] ?? 0)) * MS_PER_TICK;
 };
 
 const ownResidentBytes = (pid: number): number => {

@@ -14,6 +14,8 @@ import { endWithParent, produce } from './peers/feed.ts';
 export interface ProducerSettings {
   readonly control: string;
   readonly token: string;
+  /** Begins the ids of its events, which no other producer makes. */
+  readonly prefix: string;
   /** Sites of the events, in turn. */
   readonly places: readonly Posted[];
   readonly batch: number;
@@ -65,10 +67,10 @@ async function steadily(
 }
 
 /** An event of the size that every system is measured with. */
-function event({ places }: ProducerSettings, count: number): string {
+function event({ places, prefix }: ProducerSettings, count: number): string {
   const place = places[count % places.length];
   if (place === undefined) throw new Error('There is no site for an event.');
-  const eventId = timedEventId('b', count);
+  const eventId = timedEventId(prefix, count);
   const missing = BODY_BYTES - JSON.stringify(siteView(place, eventId)).length;
   return JSON.stringify(siteView(place, eventId, 'r'.repeat(Math.max(0, missing))));
 }

@@ -1,8 +1,8 @@
 /**
- * Keeps a queue of the benchmark busy without a growing backlog: the producer may be `WINDOW`
- * deliveries ahead of the receiver.
+ * Keeps a queue of the benchmark busy without a growing backlog: its producers together may be
+ * `WINDOW` deliveries ahead of the receiver.
  *
- * Every system is fed in this way by a process of its own, so each is measured while it accepts and
+ * Every system is fed in this way by processes of their own, so each is measured while it accepts and
  * delivers at the same time.
  */
 import type { ChildProcess } from 'node:child_process';
@@ -16,13 +16,36 @@ export interface Allowance {
 export const WINDOW = 4_096;
 const EVERY_MS = 5;
 
-/** Keeps sending allowances to a producer. @returns a function that ends it */
-export function feed(producer: ChildProcess, receiver: LedgerReceiver, before: number): () => Promise<void> {
+/** A producer to feed. */
+export interface Fed {
+  readonly producer: ChildProcess;
+  /** Number of its events that were accepted. Used where several producers share a queue. */
+  acknowledged(): number;
+}
+
+/**
+ * Keeps sending allowances to the producers. Each gets the same share of the room, however much the
+ * others produce.
+ *
+ * @param before what the receiver had received
+ * @returns a function that ends it
+ */
+export function feed(
+  producers: readonly Fed[],
+  receiver: LedgerReceiver,
+  before: number,
+): () => Promise<void> {
   let feeding = true;
   const run = async () => {
     while (feeding) {
       const { received } = await receiver.progress();
-      producer.send({ upTo: received - before + WINDOW } satisfies Allowance);
+      const upTo = received - before + WINDOW;
+      const made = producers.map((one) => (producers.length === 1 ? 0 : one.acknowledged()));
+      const room = upTo - made.reduce((sum, one) => sum + one, 0);
+      for (const [index, { producer }] of producers.entries()) {
+        const own = (made[index] ?? 0) + Math.floor(room / producers.length);
+        producer.send({ upTo: own } satisfies Allowance);
+      }
       await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
     }
   };

@@ -1,7 +1,8 @@
 /**
- * Redis and PostgreSQL for the peers: started in folders of their own, with Unix sockets only, and
- * removed afterwards. Where their programs are not on the machine, the peer is left out, and the
- * table says so.
+ * Redis and PostgreSQL for the peers, and PostgreSQL for Annex: with the default settings, so that
+ * PostgreSQL syncs every commit to the disk. Started in folders of their own, with Unix sockets
+ * only, and removed afterwards. Where their programs are not on the machine, the rows that need them
+ * are left out, and the table says so.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -12,8 +13,14 @@ import { join } from 'node:path';
 export interface QueueServer {
   /** Unix socket, or the folder that it is in. */
   readonly socket: string;
+  /** Process of the server; its other processes are children of it. */
+  readonly pid: number;
   stop(): Promise<void>;
 }
+
+/** URL of the database that a new server of PostgreSQL has. */
+export const databaseUrl = ({ socket }: QueueServer): string =>
+  `postgres://postgres@localhost/postgres?host=${encodeURIComponent(socket)}`;
 
 const READY_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 20;
@@ -83,7 +90,7 @@ async function running(
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
-  return { socket, stop };
+  return { socket, pid: server.pid ?? 0, stop };
 }
 
 const accepts = (socket: string): Promise<boolean> =>
