@@ -41,6 +41,8 @@ export class BulkStatement {
   readonly types: readonly ValueType['type'][];
   /** Its text for engines that run it once for each row, with a `?` for each value. */
   readonly sql: string;
+  /** Whether it selects rows, or returns those that it wrote. */
+  readonly returnsRows: boolean;
 
   constructor(parts: readonly Part[]) {
     this.parts = parts;
@@ -49,6 +51,7 @@ export class BulkStatement {
       () => '?',
       () => '',
     );
+    this.returnsRows = /^\s*select\b|\breturning\b/.test(this.sql);
   }
 
   /** Its text. @param valueAt writes the value of this index @param locked writes a lock of rows */
@@ -101,6 +104,56 @@ export class BulkRows extends EngineCommand {
     this.rows = rows;
     this.wantsChanges = wantsChanges;
   }
+}
+
+/**
+ * The command: selects rows of a table for each row of values, and updates each row that was found.
+ * An engine whose statements travel runs it as one. Otherwise it is a `BulkRows`, which selects.
+ */
+export class UpdateOfFound extends BulkRows {
+  readonly update: BulkStatement;
+  /** Values of the update: all but its last, which is the id of the row. */
+  readonly values: readonly ColumnValue[];
+  /** Whether the rows that were found are updated; set by the driver. */
+  isUpdated = false;
+
+  constructor(
+    select: BulkStatement,
+    rows: readonly (readonly ColumnValue[])[],
+    update: BulkStatement,
+    values: readonly ColumnValue[],
+  ) {
+    super(select, rows, { wantsChanges: false });
+    this.update = update;
+    this.values = values;
+  }
+}
+
+/**
+ * Selects rows for each row of values, and updates every row that was found once.
+ *
+ * @param select has the column `id`, and locks the rows
+ * @param update ends with `where TABLE.id = ` and a place for the id, and names its table with each
+ *   column that it reads
+ * @param values of the places before the id, the same for all rows
+ * @returns the rows as they were found, in the order of the values
+ */
+export async function updateFound<Row extends { readonly id: string }>(
+  transaction: Database,
+  [select, rows]: readonly [select: BulkStatement, rows: readonly (readonly ColumnValue[])[]],
+  [update, values]: readonly [update: BulkStatement, values: readonly ColumnValue[]],
+): Promise<Row[]> {
+  if (rows.length === 0) return [];
+  const command = new UpdateOfFound(select, rows, update, values);
+  const { rows: found } = await transaction.executeQuery<Row>(CompiledQuery.raw(select.sql, [command]));
+  if (command.isUpdated) return found;
+  const ids = new Set(found.map(({ id }) => id));
+  await runForEach(
+    transaction,
+    update,
+    Array.from(ids, (id) => [...values, id]),
+  );
+  return found;
 }
 
 /**

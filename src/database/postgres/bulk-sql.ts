@@ -12,6 +12,8 @@ import type { BulkStatement } from '../bulk.ts';
 /** Alias of the rows of values, and its columns; no table has columns of these names. */
 const ROWS = 'bulk_rows';
 const NUMBER = 'bulk_row';
+/** Name of the rows that an update is of. */
+const FOUND = 'bulk_found';
 const column = (index: number): string => `bulk_${index + 1}`;
 
 /** The texts of one statement. */
@@ -33,6 +35,31 @@ export function bulkSql(statement: BulkStatement): BulkSql {
   const written = write(statement);
   WRITTEN.set(statement, written);
   return written;
+}
+
+const OF_FOUND = new WeakMap<BulkStatement, WeakMap<BulkStatement, string>>();
+
+/**
+ * The text that runs a `select` for many rows, and then an update of what it found: parameters are
+ * those of the `select` for many rows, and then the values of the update. Its rows are those that
+ * were found, as they were before.
+ */
+export function updateOfFoundSql(select: BulkStatement, update: BulkStatement): string {
+  const known = OF_FOUND.get(select)?.get(update);
+  if (known !== undefined) return known;
+  const { forMany } = bulkSql(select);
+  const idAt = update.types.length - 1;
+  const first = select.types.length + 1;
+  const valueAt = (index: number) =>
+    index === idAt ? `${FOUND}.id` : `$${first + index}::${update.types[index]}`;
+  const each = update.text(valueAt, () => '').trim();
+  const where = outermost(each, 'where');
+  const written = `${each.slice(0, where)}from ${FOUND} ${each.slice(where)}`;
+  const text =
+    `with ${FOUND} as materialized (${forMany}), ` + `written as (${written}) select * from ${FOUND}`;
+  const texts = OF_FOUND.get(select) ?? new WeakMap<BulkStatement, string>();
+  OF_FOUND.set(select, texts.set(update, text));
+  return text;
 }
 
 function write(statement: BulkStatement): BulkSql {

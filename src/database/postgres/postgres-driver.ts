@@ -1,9 +1,10 @@
 /**
  * Kysely's driver for PostgreSQL over the connections of a pool.
  *
- * Connections are pipelined: the start of a transaction travels with its first statement, and a
- * batch of rows is one prepared statement (`bulk-sql.ts`). Errors are translated
- * (`postgres-errors.ts`), and a connection that is lost or late is not used again.
+ * Connections are pipelined: the start of a transaction travels with its first statement, and the
+ * commit with the writes that nothing waits for. A batch of rows is one prepared statement
+ * (`bulk-sql.ts`). Errors are translated (`postgres-errors.ts`), and a connection that is lost or
+ * late is not used again.
  */
 import {
   AbortedTransactionError,
@@ -13,11 +14,12 @@ import {
   type QueryResult,
 } from 'kysely';
 import type { QueryResult as PgResult, Pool, PoolClient, QueryConfig } from 'pg';
-import { BulkRows, type ColumnValue } from '../bulk.ts';
+import { BulkRows, type BulkStatement, type ColumnValue, UpdateOfFound } from '../bulk.ts';
 import { EngineCommand } from '../command.ts';
 import { LockNames } from '../locks.ts';
 import { SendNotice } from '../notices.ts';
-import { bulkSql } from './bulk-sql.ts';
+import { arrayParameter } from './array-parameter.ts';
+import { bulkSql, updateOfFoundSql } from './bulk-sql.ts';
 import { endsConnection, translated } from './postgres-errors.ts';
 
 /** Changes of one deployment; a database has one. */
@@ -27,6 +29,11 @@ export const CHANNEL = 'annex_changes';
  * with row locks, locks on names and fences.
  */
 const BEGIN = 'begin isolation level read committed';
+/**
+ * Writes of a transaction that are on their way at once without being waited for: their rows are in
+ * memory.
+ */
+const UNAWAITED_MAX = 4;
 const LOCK = 'select pg_advisory_xact_lock(hashtextextended($1, 0))';
 
 export class PostgresDriver implements Driver {
@@ -74,6 +81,11 @@ class PostgresConnection implements DatabaseConnection {
   readonly #client: PoolClient;
   readonly #node: string;
   #isLost = false;
+  #isInTransaction = false;
+  /** Writes of this transaction that nothing waited for. None of them rejects. */
+  #unawaited: Promise<void>[] = [];
+  /** Error of the first of them that failed. */
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(client: PoolClient, node: string) {
     this.#client = client;
@@ -82,12 +94,14 @@ class PostgresConnection implements DatabaseConnection {
 
   /** Sends the start of a transaction, without waiting: its first statement follows at once. */
   begin(): void {
+    this.#isInTransaction = true;
     // A failure fails the next statement, too.
     this.#send({ text: BEGIN }).catch(() => undefined);
   }
 
   async commit(): Promise<void> {
     const { command } = await this.#send({ text: 'commit' });
+    await this.#throwFailure();
     // A statement had failed, and its error was ignored.
     if (command === 'ROLLBACK') throw new AbortedTransactionError();
   }
@@ -102,7 +116,17 @@ class PostgresConnection implements DatabaseConnection {
     this.#client.release(this.#isLost);
   }
 
-  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    try {
+      return await this.#execute<Row>(query);
+    } catch (error) {
+      // After a failure every other statement of the transaction fails, and does not say why.
+      await this.#throwFailure();
+      throw error;
+    }
+  }
+
+  async #execute<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
     const [first] = parameters;
     if (first instanceof EngineCommand) return this.#carryOut<Row>(first);
     const { command, rowCount, rows } = await this.#send({ text: sql, values: [...parameters] });
@@ -117,6 +141,7 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   async #carryOut<Row>(command: EngineCommand): Promise<QueryResult<Row>> {
+    if (command instanceof UpdateOfFound) return { rows: await this.#updateFound<Row>(command) };
     if (command instanceof BulkRows) return { rows: await this.#bulk<Row>(command) };
     if (command instanceof LockNames)
       for (const name of command.names) await this.#send({ name: LOCK, text: LOCK, values: [name] });
@@ -130,21 +155,54 @@ class PostgresConnection implements DatabaseConnection {
   async #bulk<Row>({ statement, rows, wantsChanges, changes }: BulkRows): Promise<Row[]> {
     const sql = bulkSql(statement);
     const [first] = rows;
-    if (first !== undefined && rows.length === 1) {
-      const one = await this.#prepared(sql.forOne, [...first]);
-      if (wantsChanges) changes.push(one.rowCount ?? 0);
-      return one.rows;
+    const isOne = first !== undefined && rows.length === 1;
+    const text = isOne ? sql.forOne : wantsChanges ? sql.forChanges : sql.forMany;
+    const sent = this.#prepared(text, isOne ? [...first] : columnsOf(statement, rows));
+    if (!wantsChanges && !statement.returnsRows && this.#isInTransaction) {
+      await this.#goOn(sent);
+      return [];
     }
-    const columns = statement.types.map((_, index) => rows.map((row) => row[index] ?? null));
-    if (!wantsChanges) return (await this.#prepared(sql.forMany, columns)).rows;
-    const changed = await this.#prepared(sql.forChanges, columns);
-    const numbers = new Set(changed.rows.map((row) => Number(Object.values(row)[0])));
-    for (const index of rows.keys()) changes.push(numbers.has(index + 1) ? 1 : 0);
+    const { rows: found, rowCount } = await sent;
+    if (!wantsChanges) return found;
+    if (isOne) changes.push(rowCount ?? 0);
+    else {
+      const numbers = new Set(found.map((row) => Number(Object.values(row)[0])));
+      for (const index of rows.keys()) changes.push(numbers.has(index + 1) ? 1 : 0);
+    }
     return [];
   }
 
-  #prepared(text: string, values: (ColumnValue | ColumnValue[])[]) {
+  async #updateFound<Row>(command: UpdateOfFound): Promise<Row[]> {
+    const { statement, rows, update, values } = command;
+    const text = updateOfFoundSql(statement, update);
+    const found = await this.#prepared(text, [...columnsOf(statement, rows), ...values]);
+    command.isUpdated = true;
+    return found.rows;
+  }
+
+  #prepared(text: string, values: (ColumnValue | Buffer)[]) {
     return this.#send({ name: nameOf(text), text, values });
+  }
+
+  /**
+   * Does not wait for a write whose result nobody needs: the next statement or the commit follows at
+   * once, and fails if it fails.
+   */
+  async #goOn(sent: Promise<unknown>): Promise<void> {
+    const ended = sent.then(
+      () => undefined,
+      (error) => {
+        this.#failure ??= { error };
+      },
+    );
+    this.#unawaited.push(ended);
+    if (this.#unawaited.length >= UNAWAITED_MAX) await this.#unawaited.shift();
+  }
+
+  /** @throws the error of a write that nothing waited for, once all of them have ended */
+  async #throwFailure(): Promise<void> {
+    await Promise.all(this.#unawaited);
+    if (this.#failure !== undefined) throw this.#failure.error;
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: rows have the columns that the statement selects
@@ -158,6 +216,14 @@ class PostgresConnection implements DatabaseConnection {
     }
   }
 }
+
+const columnsOf = ({ types }: BulkStatement, rows: BulkRows['rows']): Buffer[] =>
+  types.map((type, index) =>
+    arrayParameter(
+      type,
+      rows.map((row) => row[index] ?? null),
+    ),
+  );
 
 const NAMES = new Map<string, string>();
 

@@ -16,6 +16,7 @@ import {
   RowLock,
   runForEach,
   TEXT,
+  updateFound,
   WHOLE,
 } from '../../database/bulk.ts';
 import { Gathered, type GroupCommit } from '../../database/group-commit.ts';
@@ -43,8 +44,12 @@ export type Claim = Pick<ClaimedDelivery, 'id' | 'fence'>;
 /** Two nodes never claim, or take back, the same delivery at once. */
 const UNLESS_LOCKED = new RowLock('deliveries');
 
-/** The claim is the latest one and its lease was not taken back. Values: id, fence. */
-const IS_HELD = bulk`deliveries.id = ${TEXT} and fence = ${WHOLE} and state = 'pending' and lease_until is not null`;
+/**
+ * The claim is the latest one and its lease was not taken back. Values: id, fence. `+` and `||` keep
+ * a planner from the partial indexes of leased and of pending deliveries: while the tables are small
+ * it takes them for cheaper than the primary key, and PostgreSQL keeps that plan while they grow.
+ */
+const IS_HELD = bulk`deliveries.id = ${TEXT} and fence = ${WHOLE} and state || '' = 'pending' and +lease_until is not null`;
 
 /**
  * A claimable delivery with everything needed to attempt it. Values: id, time by which it must be
@@ -54,10 +59,11 @@ const CLAIMABLE = bulk`
   select deliveries.*, (select body from events where events.id = deliveries.event) as body,
     kept.destination as kept_destination, kept.payload as kept_payload, kept.revision as kept_revision
   from deliveries left join delivery_payloads as kept on kept.delivery_id = deliveries.id
-  where deliveries.id = ${TEXT} and state = 'pending' and lease_until is null and due_at <= ${WHOLE}${UNLESS_LOCKED}`;
+  where deliveries.id = ${TEXT} and state || '' = 'pending' and +lease_until is null and due_at <= ${WHOLE}${UNLESS_LOCKED}`;
 
 /** Values: end of the lease, id. */
-const CLAIM = bulk`update deliveries set lease_until = ${WHOLE}, fence = fence + 1 where id = ${TEXT}`;
+const CLAIM = bulk`
+  update deliveries set lease_until = ${WHOLE}, fence = deliveries.fence + 1 where deliveries.id = ${TEXT}`;
 
 /**
  * An existing payload stays: a receiver gets the same bytes at each attempt
@@ -210,17 +216,9 @@ export class DeliveryClaims {
 
   async #claimAll(transaction: Database, requests: readonly ClaimRequest[]) {
     const until = this.#leaseUntil();
-    const found = await runForEach<ClaimableRow>(
-      transaction,
-      CLAIMABLE,
-      requests.map(({ id, dueBy }) => [id, dueBy]),
-    );
+    const wanted = requests.map(({ id, dueBy }) => [id, dueBy]);
+    const found = await updateFound<ClaimableRow>(transaction, [CLAIMABLE, wanted], [CLAIM, [until]]);
     const claimOfId = new Map(found.map((row) => [row.id, claimedOf(row)]));
-    await runForEach(
-      transaction,
-      CLAIM,
-      Array.from(claimOfId.keys(), (id) => [until, id]),
-    );
     return requests.map(({ id }) => {
       const claim = claimOfId.get(id);
       // Only the first of two requests for the same delivery gets it.
