@@ -6,7 +6,6 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { StoredLine } from '../../src/store/logs.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { CLOCK, storeOptions, temporaryFolder } from '../support/store/temporary-store.ts';
-import { IS_POSTGRES } from '../support/store/test-engine.ts';
 
 const TENANT = 'ins_1';
 
@@ -36,7 +35,7 @@ async function twoNodes(): Promise<readonly [Store, Store]> {
   return [await open(), await open()];
 }
 
-describe.skipIf(!IS_POSTGRES)('on PostgreSQL (ANNEX_TEST_POSTGRES), a follower', () => {
+describe('on PostgreSQL, a follower', () => {
   test('gets the lines of both nodes once, without those that were written before', async () => {
     const [a, b] = await twoNodes();
     await write(b, ['before']);

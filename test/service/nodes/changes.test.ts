@@ -7,7 +7,6 @@ import { wholeInstallation } from '../../../src/model/installation.ts';
 import { Nodes } from '../../support/nodes.ts';
 import type { Installed, TestService } from '../../support/service.ts';
 import { OPERATOR } from '../../support/store/temporary-store.ts';
-import { IS_POSTGRES } from '../../support/store/test-engine.ts';
 
 /** Shows which code runs, and what its environment has. */
 const showing = (word: string) => `import { createIntegration } from '@annex/sdk';
@@ -23,7 +22,7 @@ configurations:
 `;
 const EVENT = { type: 'space_content_updated', spaceId: 'garden', revisionId: 'r1' };
 
-describe.skipIf(!IS_POSTGRES)('on PostgreSQL (ANNEX_TEST_POSTGRES), after both nodes have served it,', () => {
+describe('on PostgreSQL, after both nodes have served it,', () => {
   let nodes: Nodes;
   let a: TestService;
   let b: TestService;

@@ -14,7 +14,6 @@ import { CLIENT, type OidcServer, startOidcServer } from '../../support/oauth/oi
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { WebhookInbox } from '../../support/receivers/webhook-inbox.ts';
 import type { Installed, TestService } from '../../support/service.ts';
-import { IS_POSTGRES } from '../../support/store/test-engine.ts';
 
 const OAUTH = fileURLToPath(new URL('../../../fixtures/oauth', import.meta.url));
 
@@ -46,7 +45,7 @@ const MANIFEST = `configurations:
 type Shown = { readonly token: string; readonly secret: string };
 type Items = readonly Readonly<Record<string, unknown>>[];
 
-describe.skipIf(!IS_POSTGRES)('two nodes on PostgreSQL (ANNEX_TEST_POSTGRES)', () => {
+describe('two nodes on PostgreSQL', () => {
   let oidc: OidcServer;
   let nodes: Nodes;
   let a: TestService;

@@ -1,6 +1,6 @@
 /**
  * Several nodes behind one pair of ports, as `npm start -- --workers 2` runs them on one PostgreSQL
- * database. Skipped without a server (`ANNEX_TEST_POSTGRES`).
+ * database.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HostProcess } from '../../support/host-process.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
-import { IS_POSTGRES, onServer, postgresUrl } from '../../support/store/test-engine.ts';
+import { onServer, postgresUrl } from '../../support/store/test-engine.ts';
 
 /** Answers `served`, after a while for `?slow`; or the status of the URL in the query. */
 const SOURCE = `import { createIntegration } from '@annex/sdk';
@@ -118,7 +118,7 @@ const isAlive = (pid: number): boolean => {
 };
 
 // One start for all: each test leaves two workers to the next, and the last one stops them.
-describe.skipIf(!IS_POSTGRES)('two workers on one database', () => {
+describe('two workers on one database', () => {
   let workers: Workers;
   let endpoint: string;
   beforeAll(async () => {

@@ -17,7 +17,7 @@ import type { Database } from '../../../src/database/tables.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { fill, open as openFilled } from '../../support/store/store-changes.ts';
 import { storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
-import { IS_POSTGRES, makeDatabase, testEngine } from '../../support/store/test-engine.ts';
+import { makeDatabase, testEngine } from '../../support/store/test-engine.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../src/cli/copy.ts', import.meta.url));
 const LINES = 30_000;
@@ -70,7 +70,7 @@ function run(folder: string, url: string | undefined, killAfter = Number.POSITIV
 const untyped = (database: Database) =>
   database as unknown as Kysely<Record<string, Record<string, unknown>>>;
 
-describe.skipIf(!IS_POSTGRES)('a copy of a store', () => {
+describe('a copy of a store', () => {
   test('copies every table of the schema, and compares every row', async () => {
     const folder = await source(100);
     const { target } = await openTarget(folder);

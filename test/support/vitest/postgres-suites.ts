@@ -10,7 +10,7 @@ const SUITES = [
   ...['api', 'deliveries', 'events', 'installations', 'integrations', 'lifecycle', 'oauth', 'tasks'].map(
     (name) => `test/service/${name}`,
   ),
-  'test/service/webhooks',
+  ...['test/service/nodes', 'test/service/webhooks', 'test/service/workers/workers.test.ts'],
 ];
 
 /** About the file of SQLite, or its query plans. */
@@ -21,7 +21,10 @@ export const ABOUT_SQLITE = [
 ];
 
 /** About PostgreSQL alone. */
-export const ABOUT_POSTGRES = ['test/store/postgres/**'];
+export const ABOUT_POSTGRES = [
+  ...['test/store/postgres/**', 'test/store/copy/**'],
+  ...['test/store/log-poll.test.ts', 'test/service/nodes/**', 'test/service/workers/workers.test.ts'],
+];
 
 /**
  * Patterns of the suites for PostgreSQL; none, with a note, where no server can be had.
