@@ -4,14 +4,16 @@
  * It takes the same settings as the service. A copy that was interrupted goes on where it was. The
  * SQLite file is not changed.
  */
-import { existsSync } from 'node:fs';
 import { ConfigError, readConfig } from '../config.ts';
-import { type CopyNote, copyStore } from '../database/copy/store-copy.ts';
+import { SourceStore } from '../database/copy/source-store.ts';
+import { type CopiedSummary, type CopyNote, copyStore } from '../database/copy/store-copy.ts';
 import { openMigrated, unusable } from '../database/postgres/postgres-engine.ts';
 import { databaseFile } from '../database/sqlite/files/data-folder.ts';
-import { SqliteEngine } from '../database/sqlite/sqlite-engine.ts';
+import { DatabaseUnavailable } from '../database/unavailable.ts';
+import { VERSION } from '../delivery/open-delivery.ts';
 
 const EXIT_USAGE = 2;
+const SHOW_EVERY_MS = 1_000;
 
 const HELP = `usage: ANNEX_DATABASE_URL=postgres://… npm run copy -- [--data <folder>]
 
@@ -31,35 +33,51 @@ async function main(flags: readonly string[]): Promise<void> {
   const { dataFolder: folder, databaseUrl: url } = readConfig([...flags], process.env);
   if (url === undefined)
     throw new UsageError('ANNEX_DATABASE_URL must name the PostgreSQL database to copy to.');
-  const file = databaseFile(folder);
-  if (!existsSync(file))
-    throw new Error(`${file} does not exist: --data names another folder, or there is no store.`);
-  // Locks the folder, and brings an older schema up to date, as the next start would.
-  const source = await new SqliteEngine({ folder, clock: () => Date.now() }).open();
+  process.stdout.write('reading the source\n');
+  const note = ({ message }: { readonly message: string }) => void process.stderr.write(`${message}\n`);
+  const source = await SourceStore.open(databaseFile(folder), { version: VERSION, note });
   try {
-    const target = await openMigrated(url, 'copy').catch((cause: unknown) => {
-      throw unusable(cause);
-    });
-    try {
-      const copied = await copyStore({ source, target, progress: report });
-      for (const { table, rows, checksum } of copied)
-        process.stdout.write(`${table}: ${rows} rows, the same on both sides (sha256 ${checksum})\n`);
-    } finally {
-      await target.destroy();
-    }
+    process.stdout.write(summary(await copyTo(url, source)));
+    process.stdout.write(next(folder));
   } finally {
-    await source.destroy();
+    source.close();
   }
-  process.stdout.write(NEXT(folder));
 }
 
-const NEXT = (folder: string): string =>
-  `The copy is complete and verified.
-Start the nodes with ANNEX_DATABASE_URL and with the keys of the vault that this store uses (--vault-key-file or
-ANNEX_VAULT_KEYS), the same for every node. Keep ${folder} until you are sure: nothing in it has changed.
+async function copyTo(url: string, source: SourceStore): Promise<readonly CopiedSummary[]> {
+  const target = await openMigrated(url, 'copy').catch((cause: unknown) => {
+    throw unusable(cause);
+  });
+  try {
+    return await copyStore({ source, target, progress: report });
+  } catch (cause) {
+    if (!(cause instanceof DatabaseUnavailable)) throw cause;
+    throw new Error(`${unusable(cause).message}. Run the command again: it goes on where it was.`, { cause });
+  } finally {
+    await target.destroy().catch(() => undefined);
+  }
+}
+
+const summary = (copied: readonly CopiedSummary[]): string =>
+  copied
+    .map(({ table, rows, checksum, changed, firstChanged }) => {
+      const line = `${table}: ${rows} rows, the same on both sides (sha256 ${checksum})\n`;
+      if (changed === 0) return line;
+      return `${line}  U+0000, which PostgreSQL cannot hold, is U+FFFD in ${changed} of them: first in ${firstChanged}\n`;
+    })
+    .join('');
+
+const next = (
+  folder: string,
+): string => `The copy is complete and verified. ${folder} has not changed: keep it as a backup.
+
+Next:
+  1. Set ANNEX_DATABASE_URL for every node, and start no service on ${folder} any more: it would deliver a second time.
+  2. Give every node the vault's keys of this store, by --vault-key-file or ANNEX_VAULT_KEYS. A node without them does not start.
+  3. Start the nodes. They deliver what was waiting; leases of the stopped service are ended, nothing is to be cleared.
+docs/operating.md#moving-to-postgresql has the details.
 `;
 
-const SHOW_EVERY_MS = 1_000;
 let shownAt = Number.NEGATIVE_INFINITY;
 
 /** Begin and end of each table, and a line a second. */

@@ -115,12 +115,13 @@ export class PostgresEngine implements Engine {
     const { note, node, version } = this.#options;
     try {
       await mkdir(this.folder, { recursive: true, mode: 0o700 });
+      const database = new Kysely<Tables>({ dialect: new PostgresDialect(this.#pool, node) });
+      // First: a newer version must not change the schema under a copy.
+      if (await hasUnfinishedCopy(database)) throw new Error(COPY_UNFINISHED);
       await this.#migrate();
       await this.#connection.open();
       if (await this.#isUnsynced())
         note('warn', 'this PostgreSQL runs with fsync = off: a power cut loses acknowledged events');
-      const database = new Kysely<Tables>({ dialect: new PostgresDialect(this.#pool, node) });
-      if (await hasUnfinishedCopy(database)) throw new Error(COPY_UNFINISHED);
       if (version !== undefined) await noteVersion(this.#pool, version);
       return database;
     } catch (cause) {
@@ -201,7 +202,7 @@ export async function openMigrated(url: string, node: string): Promise<Database>
   const pool = new Pool({
     ...connectionSettings(url),
     ...{ max: 2, statement_timeout: LONG_MS, query_timeout: LONG_MS },
-    ...{ lock_timeout: LONG_MS, idle_in_transaction_session_timeout: LONG_MS },
+    lock_timeout: LONG_MS,
   });
   pool.on('error', () => undefined);
   try {

@@ -1,154 +1,246 @@
 /**
- * The copy from SQLite to PostgreSQL: what it copies, how it goes on after a kill, and what it
- * refuses. Runs where the suite has a PostgreSQL server.
+ * The copy from SQLite to PostgreSQL: what it copies, that it changes nothing, how it goes on after
+ * a kill, and what the comparison finds. Runs where the suite has a PostgreSQL server.
  */
-import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { copyFile, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { type Kysely, sql } from 'kysely';
+import { DatabaseSync } from 'node:sqlite';
+import { sql } from 'kysely';
+import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { copiedTables } from '../../../src/database/copy/copied-tables.ts';
-import { type CopyNote, copyStore } from '../../../src/database/copy/store-copy.ts';
-import { openDatabase } from '../../../src/database/database.ts';
-import { openMigrated } from '../../../src/database/postgres/postgres-engine.ts';
-import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
+import { copyStore } from '../../../src/database/copy/store-copy.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import { openStore } from '../../../src/store/store.ts';
-import { fill, open as openFilled } from '../../support/store/store-changes.ts';
+import {
+  change,
+  copyOf,
+  fileIn,
+  openSource,
+  openTarget,
+  runCopy,
+  startCopy,
+  stoppedStore,
+} from '../../support/store/copy-command.ts';
+import { addOddRows } from '../../support/store/odd-rows.ts';
 import { storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
-import { makeDatabase, testEngine } from '../../support/store/test-engine.ts';
+import { postgresUrl, testEngine } from '../../support/store/test-engine.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../src/cli/copy.ts', import.meta.url));
+/** More than ten batches. */
 const LINES = 30_000;
 
-/** A SQLite store with rows in its tables, and thousands of log lines. */
-async function source(lines = LINES): Promise<string> {
-  const folder = await temporaryFolder({ inMemory: true });
-  const store = await openFilled(folder, randomUUID());
-  await fill(store);
-  await store.close();
-  const database = await openSource(folder);
-  await sql`
-    with recursive n (i) as (select 1 union all select i + 1 from n where i < ${lines})
-    insert into log_lines (installation_id, id, version, request_id, level, text, at)
-    select 'inst', printf('%08d', i), 1, 'r', 1, printf('line %d ünïcode', i), i from n`.execute(database);
-  await database.destroy();
-  return folder;
+type Rows = Record<string, Record<string, unknown>[]>;
+
+/** Rows by table, each value as the engine writes it. */
+function rowsInSource(folder: string, tables: readonly string[]): Rows {
+  const database = new DatabaseSync(fileIn(folder), { readOnly: true });
+  const rowsOf = (table: string) => {
+    const statement = database.prepare(`select * from "${table}"`);
+    statement.setReadBigInts(true);
+    return statement.all().map((row) => ({ ...row }));
+  };
+  try {
+    return Object.fromEntries(tables.map((table) => [table, rowsOf(table)]));
+  } finally {
+    database.close();
+  }
 }
 
-const openSource = (folder: string): Promise<Database> =>
-  openDatabase(sqliteDialect(join(folder, 'annex.db')));
-
-async function openTarget(folder: string): Promise<{ url: string; target: Database }> {
-  const url = await makeDatabase(folder);
-  const target = await openMigrated(url, 'test');
-  onTestFinished(() => target.destroy());
-  return { url, target };
+async function rowsInTarget(folder: string, tables: readonly string[]): Promise<Rows> {
+  const asWritten = { getTypeParser: () => (text: string) => text };
+  const client = new Client({ connectionString: postgresUrl(folder), types: asWritten });
+  await client.connect();
+  const rows: Rows = {};
+  for (const table of tables) rows[table] = (await client.query(`select * from "${table}"`)).rows;
+  await client.end();
+  return rows;
 }
 
-interface Ended {
-  readonly code: number | null;
-  readonly output: string;
-}
+/** The rows with the leases of the stopped service ended. */
+const withoutLeases = (source: Rows): Rows =>
+  Object.fromEntries(
+    Object.entries(source).map(([table, rows]) => [
+      table,
+      table === 'credential_leases'
+        ? []
+        : rows.map((row) => (typeof row['lease_until'] === 'bigint' ? { ...row, lease_until: 0n } : row)),
+    ]),
+  );
 
-/** Runs the command. @param killAfter kills it after so many lines about rows */
-function run(folder: string, url: string | undefined, killAfter = Number.POSITIVE_INFINITY): Promise<Ended> {
-  const { ANNEX_DATABASE_URL: _, ...env } = process.env;
-  const child = spawn(process.execPath, [PROGRAM, '--data', folder], {
-    env: url === undefined ? env : { ...env, ANNEX_DATABASE_URL: url },
+const sorted = (rows: Rows) =>
+  Object.entries(rows).map(([table, all]) => [
+    table,
+    all
+      .map((row) =>
+        JSON.stringify(
+          Object.entries(row)
+            .map(([name, value]) => [name, value === null ? null : String(value)])
+            .sort(),
+        ),
+      )
+      .sort(),
+  ]);
+
+/** Digests of the files of a folder, but those that SQLite makes for its readers. */
+async function filesIn(folder: string): Promise<Record<string, string>> {
+  const names = (await readdir(folder)).filter((name) => !/-(shm|lock)$/.test(name));
+  const digests = names.map(async (name) => {
+    const bytes = await readFile(join(folder, name));
+    return [name, bytes.byteLength === 0 ? '' : createHash('sha256').update(bytes).digest('hex')] as const;
   });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-      if ((output.match(/^copying /gm) ?? []).length >= killAfter) child.kill('SIGKILL');
-    });
-  return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })));
+  return Object.fromEntries((await Promise.all(digests)).filter(([, digest]) => digest !== ''));
 }
 
-const untyped = (database: Database) =>
-  database as unknown as Kysely<Record<string, Record<string, unknown>>>;
+const countOf = async (target: Database, table: string): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(table)}`.execute(
+    target,
+  );
+  return Number(rows[0]?.count);
+};
 
 describe('a copy of a store', () => {
-  test('copies every table of the schema, and compares every row', async () => {
-    const folder = await source(100);
-    const { target } = await openTarget(folder);
-    const from = await openSource(folder);
-    onTestFinished(() => from.destroy());
-    const copied = await copyStore({ source: from, target, progress: () => undefined });
-    const tables = await target.introspection.getTables();
-    const names = tables.map(({ name }) => name).filter((name) => !name.startsWith('kysely_'));
-    expect(copied.map(({ table }) => table).sort()).toEqual(names.sort());
-    for (const { name } of await copiedTables(from)) {
-      const both = await Promise.all(
-        [from, target].map((database) => untyped(database).selectFrom(name).selectAll().execute()),
-      );
-      expect(new Set(both[1]?.map((row) => JSON.stringify(row)))).toEqual(
-        new Set(both[0]?.map((row) => JSON.stringify(row))),
-      );
-    }
-    expect(copied.find(({ table }) => table === 'log_lines')?.rows).toBe(101);
+  test('has every row of every table, with every value as it was', async () => {
+    const folder = await stoppedStore();
+    const tables = addOddRows(fileIn(folder));
+    const { target, copied } = await copyOf(folder);
+    const there = (await target.introspection.getTables()).map(({ name }) => name);
+    expect(tables.toSorted()).toEqual(there.filter((name) => !name.startsWith('kysely_')).sort());
+    const source = rowsInSource(folder, tables);
+    expect(Object.entries(source).filter(([, rows]) => rows.length < 4)).toEqual([]);
+    expect(sorted(await rowsInTarget(folder, tables))).toEqual(sorted(withoutLeases(source)));
+    expect(copied.map(({ table, rows, changed }) => ({ table, rows, changed }))).toEqual(
+      copied.map(({ table }) => ({ table, rows: source[table]?.length, changed: 0 })),
+    );
   });
 
-  test('killed again and again, goes on where it was, and a node starts on the finished copy', async () => {
-    const folder = await source();
+  test('leaves every byte of the source as it was, with what a killed service left in its log', async () => {
+    const folder = await temporaryFolder();
+    const stopped = await stoppedStore();
+    const writer = new DatabaseSync(fileIn(stopped));
+    writer.exec("insert into tokens (id, kind, hash, created_at) values ('in the log', 'admin', 'h', 1)");
+    for (const end of ['', '-wal']) await copyFile(`${fileIn(stopped)}${end}`, `${fileIn(folder)}${end}`);
+    writer.close();
+    const before = await filesIn(folder);
+    expect(Object.keys(before).sort()).toEqual(['annex.db', 'annex.db-wal']);
     const { url, target } = await openTarget(folder);
-    let kills = 0;
-    for (let lines = 1; lines <= 40; lines += 3) {
-      const { code } = await run(folder, url, lines);
-      if (code === 0) break;
+    expect(await runCopy(folder, url)).toMatchObject({ code: 0 });
+    expect(await filesIn(folder)).toEqual(before);
+    const { rows } = await sql`select id from tokens where id = 'in the log'`.execute(target);
+    expect(rows).toHaveLength(1);
+  });
+
+  test('killed again and again, goes on where it was, and no node starts before it is finished', async () => {
+    const folder = await stoppedStore(LINES);
+    const { url, target } = await openTarget(folder);
+    const startNode = () => openStore({ ...storeOptions(folder), makeEngine: testEngine(folder) });
+    /** Kills a copy as soon as this is true. @returns whether it was finished before */
+    const killedOnce = async (isTime: (output: string) => Promise<boolean>): Promise<boolean> => {
+      const copying = startCopy(folder, url);
+      let isOver = false;
+      void copying.ended.then(() => (isOver = true));
+      while (!isOver && !(await isTime(copying.output()))) await new Promise(setImmediate);
+      copying.kill();
+      const { code, output } = await copying.ended;
+      if (code === 0) return true;
+      expect({ code, output }).toMatchObject({ code: null });
+      await expect(startNode()).rejects.toThrow('a copy into it is not finished');
+      return false;
+    };
+    let [rows, kills, isFinished] = [0, 0, false];
+    while (rows < LINES / 2) {
+      // A few batches further each time.
+      const until = rows + 1 + Math.floor(Math.random() * 5_000);
+      expect(await killedOnce(async () => (await copiedRows(target)) >= until)).toBe(false);
+      rows = await copiedRows(target);
+      expect(rows).toBeGreaterThanOrEqual(until);
       kills += 1;
-      await expect(openStore({ ...storeOptions(folder), makeEngine: testEngine(folder) })).rejects.toThrow(
-        'a copy into it is not finished',
-      );
     }
-    expect(kills).toBeGreaterThan(2);
-    const { code, output } = await run(folder, url);
-    // It may have finished before its last kill.
-    if (code !== 0) expect(output).toContain('The target is not empty');
-    const { rows } = await sql<{ count: number }>`select count(*) as count from log_lines`.execute(target);
-    expect(Number(rows[0]?.count)).toBe(LINES + 1);
-    const store = await openStore({ ...storeOptions(folder), makeEngine: testEngine(folder) });
+    expect(kills).toBeGreaterThan(1);
+    for (const step of ['copying log_lines', 'verifying log_lines', 'verifying versions'])
+      isFinished ||= await killedOnce(async (output) => output.includes(step));
+    const { code, output } = await runCopy(folder, url);
+    expect({ code, output }).toMatchObject(
+      isFinished ? { code: 1 } : { code: 0, output: expect.stringContaining('The copy is complete') },
+    );
+    expect(await countOf(target, 'log_lines')).toBe(LINES + 1);
+    const store = await startNode();
     onTestFinished(() => store.close());
     expect((await store.installations.list({ integration: 'hello', limit: 9 })).items).toHaveLength(1);
   });
 
-  test('finds a row that something else has changed, and names it', async () => {
-    const folder = await source(5_000);
+  test.each([
+    [
+      "update log_lines set text = 'altered' where id = '00002500'",
+      'the row of log_lines with installation_id, id = "inst","00002500" has another text',
+    ],
+    ["delete from log_lines where id = '00004999'", 'the target lacks the row of log_lines'],
+    [
+      "insert into log_lines values ('inst', '00009999', 1, 'r', 1, 't', 1)",
+      'the target has the row of log_lines with installation_id, id = "inst","00009999", and the source has not',
+    ],
+    ["insert into built_ins values ('new', 'x')", 'the target has the row of built_ins with name = "new"'],
+  ])('finds what something else has done: %s', async (statement, found) => {
+    const folder = await stoppedStore(5_000);
     const { target } = await openTarget(folder);
-    const from = await openSource(folder);
-    onTestFinished(() => from.destroy());
-    const copy = (progress: (note: CopyNote) => void) => copyStore({ source: from, target, progress });
-    const interrupted = copy(({ step }) => {
-      if (step === 'verifying') throw new Error('interrupted');
+    const source = await openSource(folder);
+    const copying = copyStore({
+      source,
+      target,
+      progress({ step }) {
+        if (step === 'verifying') throw new Error('interrupted');
+      },
     });
-    await expect(interrupted).rejects.toThrow('interrupted');
-    await sql`update log_lines set text = 'altered' where id = '00002500'`.execute(target);
-    await expect(copy(() => undefined)).rejects.toThrow(
-      'The copy of log_lines differs from the source at installation_id, id = inst, 00002500.',
-    );
+    await expect(copying).rejects.toThrow('interrupted');
+    await sql.raw(statement).execute(target);
+    await expect(copyStore({ source, target, progress: () => undefined })).rejects.toThrow(found);
   });
 
-  test('refuses a target that holds something else, a running service, and a folder without a store', async () => {
-    const folder = await source(10);
-    const { url, target } = await openTarget(folder);
-    await sql`insert into tokens (id, kind, hash, created_at) values ('t', 'admin', 'h', 1)`.execute(target);
-    expect(await run(folder, url)).toMatchObject({
-      code: 1,
-      output: expect.stringContaining('its table tokens has rows'),
-    });
-    const running = await openFilled(folder, randomUUID());
-    onTestFinished(() => running.close());
-    expect(await run(folder, url)).toMatchObject({ code: 1, output: expect.stringContaining('--data') });
-    const empty = await temporaryFolder();
-    expect(await run(empty, url)).toMatchObject({
-      code: 1,
-      output: expect.stringContaining('does not exist'),
-    });
-    expect(await run(folder, undefined)).toMatchObject({
-      code: 2,
-      output: expect.stringContaining('ANNEX_DATABASE_URL must name'),
-    });
+  test('ends the leases of the service, whose holders are gone', async () => {
+    const folder = await stoppedStore();
+    addOddRows(fileIn(folder));
+    const { target } = await copyOf(folder);
+    for (const table of ['deliveries', 'life_events'] as const) {
+      const leased = target.selectFrom(table).where('lease_until', 'is not', null);
+      const rows = await leased.select('lease_until').execute();
+      expect(rows.length).toBeGreaterThan(0);
+      expect(rows.filter(({ lease_until }) => lease_until !== 0)).toEqual([]);
+    }
+    expect(await countOf(target, 'credential_leases')).toBe(0);
+  });
+
+  test('is made by one of two copies that run at once, and the other one stops', async () => {
+    const folder = await stoppedStore(LINES);
+    const twin = await temporaryFolder({ inMemory: true });
+    await copyFile(fileIn(folder), fileIn(twin));
+    const { target } = await openTarget(folder);
+    const sources = [await openSource(folder), await openSource(twin)];
+    const copies = sources.map((source) => copyStore({ source, target, progress: () => undefined }));
+    const states = (await Promise.allSettled(copies)).map(({ status }) => status);
+    expect(states.toSorted()).toEqual(['fulfilled', 'rejected']);
+    expect(await countOf(target, 'log_lines')).toBe(LINES + 1);
+  });
+
+  test('is read in batches of a few megabytes, however large the rows are', async () => {
+    const folder = await stoppedStore(5_000);
+    const large = 300_000;
+    change(folder, `update log_lines set text = printf('%.${large}c', 'x') where id > '00004900'`);
+    const source = await openSource(folder);
+    const lines = source.tables.find(({ name }) => name === 'log_lines');
+    if (lines === undefined) throw new Error('There is no table log_lines.');
+    let [rows, largest] = [0, 0];
+    for (let batch = source.next(lines); batch !== undefined; batch = source.next(lines, batch.last)) {
+      rows += batch.rows.length;
+      largest = Math.max(largest, JSON.stringify(batch.rows).length);
+    }
+    expect(rows).toBe(5_001);
+    expect(largest).toBeLessThan(5 * 2 ** 20);
   });
 });
+
+/** 0 before the copy has begun. */
+async function copiedRows(target: Database): Promise<number> {
+  const { rows } = await sql<{ sum: number }>`select coalesce(sum(copied), 0) as sum from copy_progress`
+    .execute(target)
+    .catch(() => ({ rows: [] }));
+  return Number(rows[0]?.sum ?? 0);
+}
