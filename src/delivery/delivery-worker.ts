@@ -102,17 +102,17 @@ export class DeliveryWorker {
     this.#leases.start();
     // Most of what waits is of nodes that are at work on it.
     if (this.#poll !== undefined) return this.#poll.start();
-    for (const waiting of await leftBacklog(this.#parts.queue, () => this.#loop.isRunning)) {
-      // Attack: two hundred hanging receivers take every place before their attempts show that they
-      // are slow.
-      this.#scheduler.setSlow(waiting.endpoint, true);
-      this.#scheduler.addEndpoint(waiting);
-    }
-    this.#passSoon();
+    this.#addEndpoints(await leftBacklog(this.#parts.queue, () => this.#loop.isRunning));
   }
 
+  /** Adds endpoints with deliveries that another process has accepted. */
   #addEndpoints(endpoints: readonly WaitingEndpoint[]): void {
-    for (const waiting of endpoints) this.#scheduler.addEndpoint(waiting);
+    for (const waiting of endpoints) {
+      // Attack: two hundred hanging receivers take every place before their attempts show that they
+      // are slow.
+      if (!this.#scheduler.has(waiting.endpoint)) this.#scheduler.setSlow(waiting.endpoint, true);
+      this.#scheduler.addEndpoint(waiting);
+    }
     this.#passSoon();
   }
 
@@ -265,7 +265,7 @@ export class DeliveryWorker {
   /** A hinted delivery could not be claimed. */
   #missed(endpoint: string): void {
     const { isShared, ticks, chance } = this.#parts;
-    if (isShared) this.#scheduler.backOff(endpoint, ticks() + OUTRUN_BACK_OFF_MS * chance());
+    if (isShared) this.#scheduler.outrun(endpoint, ticks() + OUTRUN_BACK_OFF_MS * chance());
     else this.#scheduler.retryAt(endpoint, ticks() + MISSED_BACK_OFF_MS);
   }
 

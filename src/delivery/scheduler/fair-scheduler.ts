@@ -78,6 +78,11 @@ export class FairScheduler {
     return this.#queues.size;
   }
 
+  /** Whether an endpoint has deliveries waiting or in flight, as far as is known. */
+  has(endpoint: string): boolean {
+    return this.#queues.has(endpoint);
+  }
+
   /** Time of the earliest back-off, for `wake`; undefined if nothing backs off. */
   get nextAt(): number | undefined {
     return this.#backOffs.nextAt;
@@ -120,6 +125,14 @@ export class FairScheduler {
     queue.ids.clear();
     queue.moreInStore = false;
     this.#backOffs.until(queue, until);
+  }
+
+  /**
+   * Another node has a hinted delivery of an endpoint. Without further hints the endpoint backs
+   * off until `until`. To try each hint costs less than new ones, which that node works on, too.
+   */
+  outrun(endpoint: string, until: number): void {
+    if (this.#queues.get(endpoint)?.ids.length === 0) this.backOff(endpoint, until);
   }
 
   /** What to do next; undefined if nothing may start. */

@@ -229,6 +229,22 @@ describe('hints', () => {
     expect(begin(scheduler)).toEqual(['a1']);
   });
 
+  test('an endpoint whose delivery another node has goes on with its hints, and backs off without any', () => {
+    const scheduler = schedulerWith({ deliveriesInFlight: 1 });
+    add(scheduler, 'a', 2);
+    expect(begin(scheduler)).toEqual(['a1']);
+    scheduler.outrun('a', 50);
+    scheduler.done('a', 'none');
+    expect(begin(scheduler)).toEqual(['a2']);
+    scheduler.outrun('a', 50);
+    scheduler.done('a', 'none');
+    expect(begin(scheduler)).toEqual([]);
+    scheduler.wake(49);
+    expect(begin(scheduler)).toEqual([]);
+    scheduler.wake(50);
+    expect(begin(scheduler)).toEqual(['refill a']);
+  });
+
   test('empty queues are dropped', () => {
     const scheduler = schedulerWith();
     for (let index = 0; index < 1_000; index += 1)
