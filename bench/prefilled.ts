@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { Insertable } from 'kysely';
+import type { Insertable, Selectable } from 'kysely';
 import { Pool } from 'pg';
 import {
   BulkStatement,
@@ -97,6 +97,40 @@ export async function prefill(store: StorePlace, wanted: Prefill): Promise<void>
   }
 }
 
+/**
+ * Adds installations of organizations that get no events: copies of one that exists, with its site.
+ */
+export async function prefillInstallations(store: StorePlace, count: number): Promise<void> {
+  const database = await openStorePlace(store);
+  try {
+    const { installation_id } = await database
+      .selectFrom('targets')
+      .select('installation_id')
+      .executeTakeFirstOrThrow();
+    const copied = await database
+      .selectFrom('targets')
+      .selectAll()
+      .where('installation_id', '=', installation_id)
+      .execute();
+    for (let from = 0; from < count; from += ROWS) {
+      const numbers = Array.from({ length: Math.min(ROWS, count - from) }, (_, index) => from + index);
+      const rows = numbers.flatMap((number) => copied.map((target) => idleCopy(target, number)));
+      await database.transaction().execute((transaction) => insert(transaction, 'targets', rows));
+    }
+  } finally {
+    await database.destroy();
+  }
+}
+
+/** Without the columns that are null. */
+function idleCopy({ level, place, ...target }: Selectable<Tables['targets']>, number: number): object {
+  const own = {
+    ...{ level, place: place && `idle-${number}-${place}`, endpoint_key: `idle-${number}-${level}-${place}` },
+    ...{ installation_id: `idle-${number}`, organization: `idle-${number}` },
+  };
+  return Object.fromEntries(Object.entries({ ...target, ...own }).filter(([, value]) => value !== null));
+}
+
 async function siteTargets(database: Database): Promise<SiteTarget[]> {
   const rows = await database
     .selectFrom('targets')
@@ -141,7 +175,7 @@ function rowsOf(target: SiteTarget | undefined, sequence: Sequence, count: numbe
 
 async function insert(
   transaction: Database,
-  table: 'events' | 'deliveries' | 'delivery_payloads',
+  table: 'events' | 'deliveries' | 'delivery_payloads' | 'targets',
   rows: readonly object[],
 ): Promise<void> {
   const [first = {}] = rows;

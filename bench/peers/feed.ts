@@ -2,8 +2,8 @@
  * Keeps a queue of the benchmark busy without a growing backlog: its producers together may be
  * `WINDOW` deliveries ahead of the receiver.
  *
- * Every system is fed in this way by processes of their own, so each is measured while it accepts and
- * delivers at the same time.
+ * Every system is fed in this way by processes of their own, so each is measured while it accepts
+ * and delivers at the same time.
  */
 import type { ChildProcess } from 'node:child_process';
 import type { LedgerReceiver } from '../../test/support/receivers/ledger-receiver.ts';

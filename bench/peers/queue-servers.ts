@@ -1,8 +1,8 @@
 /**
  * Redis and PostgreSQL for the peers, and PostgreSQL for Annex: with the default settings, so that
  * PostgreSQL syncs every commit to the disk. Started in folders of their own, with Unix sockets
- * only, and removed afterwards. Where their programs are not on the machine, the rows that need them
- * are left out, and the table says so.
+ * only, and removed afterwards. Where their programs are not on the machine, the rows that need
+ * them are left out, and the table says so.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';

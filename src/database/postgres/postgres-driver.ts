@@ -185,8 +185,8 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   /**
-   * Does not wait for a write whose result nobody needs: the next statement or the commit follows at
-   * once, and fails if it fails.
+   * Does not wait for a write whose result nobody needs: the next statement or the commit follows
+   * at once, and fails if it fails.
    */
   async #goOn(sent: Promise<unknown>): Promise<void> {
     const ended = sent.then(

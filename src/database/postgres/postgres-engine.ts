@@ -44,13 +44,12 @@ const SYNC_COMMITS = `select set_config('synchronous_commit', 'on', false) where
 /**
  * The statements of the store seek in indexes, as on SQLite, which knows no other way. PostgreSQL
  * keeps the plan of a prepared statement for as long as its connection lasts, and while tables are
- * small it prefers to read them whole: these settings keep it from that. Compiling a plan takes
- * longer than running one.
+ * small it prefers to read them whole: these settings of a connection keep it from that. To compile
+ * a plan takes longer than to run it.
  */
-const SEEK = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit']
+export const SEEK = `select ${['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit']
   .map((setting) => `set_config('${setting}', 'off', false)`)
-  .join(', ');
-const SET_UP = `select ${SEEK}`;
+  .join(', ')}`;
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`; may have TLS parameters. */
@@ -97,7 +96,7 @@ export class PostgresEngine implements Engine {
     // An idle connection that is lost is replaced when the next one is needed.
     this.#pool.on('error', () => undefined);
     this.#pool.on('connect', (client) => {
-      for (const sql of [SYNC_COMMITS, SET_UP]) void client.query(sql).catch(() => undefined);
+      for (const sql of [SYNC_COMMITS, SEEK]) void client.query(sql).catch(() => undefined);
     });
     this.#connection = new NodeConnection({
       client: () => new Client({ ...connectionSettings(options.url), query_timeout: BEAT_ANSWER_MS }),

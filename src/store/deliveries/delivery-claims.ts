@@ -45,9 +45,11 @@ export type Claim = Pick<ClaimedDelivery, 'id' | 'fence'>;
 const UNLESS_LOCKED = new RowLock('deliveries');
 
 /**
- * The claim is the latest one and its lease was not taken back. Values: id, fence. `+` and `||` keep
- * a planner from the partial indexes of leased and of pending deliveries: while the tables are small
- * it takes them for cheaper than the primary key, and PostgreSQL keeps that plan while they grow.
+ * The claim is the latest one and its lease was not taken back. Values: id, fence.
+ *
+ * `+` and `||` keep a planner from the partial indexes of leased and of pending deliveries: while
+ * the tables are small it takes them for cheaper than the primary key, and PostgreSQL keeps that
+ * plan while they grow.
  */
 const IS_HELD = bulk`deliveries.id = ${TEXT} and fence = ${WHOLE} and state || '' = 'pending' and +lease_until is not null`;
 
@@ -95,14 +97,14 @@ const RENEW = bulk`update deliveries set lease_until = ${WHOLE} where ${IS_HELD}
 /**
  * Takes back leases. A webhook without a stored payload was certainly not posted, so its outcome is
  * not counted as unknown. The delivery moves behind the others of its endpoint, in case it crashed
- * the process. Values: now; the time by which a lease must have expired; and the time beyond which
- * no lease of the present clock can end.
+ * the process. For `not exists`, PostgreSQL may read all payloads. Values: now; the time by which a
+ * lease must have expired; and the time beyond which no lease of the present clock can end.
  */
 const TAKE_BACK = bulk`
   update deliveries
   set lease_until = null, due_at = ${WHOLE},
     unknowns = unknowns + case
-      when kind = 'webhook' and not exists (select 1 from delivery_payloads where delivery_id = deliveries.id) then 0
+      when kind = 'webhook' and (select revision from delivery_payloads where delivery_id = deliveries.id) is null then 0
       else 1
     end
   where id in (
