@@ -17,6 +17,8 @@ import { BulkRows, type ColumnValue } from '../bulk.ts';
 import { EngineCommand } from '../command.ts';
 import { LockNames } from '../locks.ts';
 import { SendNotice } from '../notices.ts';
+import { DatabaseUnavailable } from '../unavailable.ts';
+import type { Availability } from './availability.ts';
 import { bulkSql } from './bulk-sql.ts';
 import { endsConnection, translated } from './postgres-errors.ts';
 
@@ -33,19 +35,24 @@ export class PostgresDriver implements Driver {
   readonly #pool: Pool;
   /** Marks the notices of this node. */
   readonly #node: string;
+  readonly #availability: Availability | undefined;
 
-  constructor(pool: Pool, node: string) {
+  constructor(pool: Pool, node: string, availability: Availability | undefined) {
     this.#pool = pool;
     this.#node = node;
+    this.#availability = availability;
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<PostgresConnection> {
+    const cut = this.#availability?.cut;
+    // It would wait for an answer, and with it whoever asks.
+    if (cut !== undefined) throw new DatabaseUnavailable(cut);
     try {
-      return new PostgresConnection(await this.#pool.connect(), this.#node);
+      return new PostgresConnection(await this.#pool.connect(), this.#node, this.#availability);
     } catch (cause) {
-      throw translated(cause);
+      throw noted(translated(cause), this.#availability);
     }
   }
 
@@ -73,11 +80,13 @@ export class PostgresDriver implements Driver {
 class PostgresConnection implements DatabaseConnection {
   readonly #client: PoolClient;
   readonly #node: string;
+  readonly #availability: Availability | undefined;
   #isLost = false;
 
-  constructor(client: PoolClient, node: string) {
+  constructor(client: PoolClient, node: string, availability: Availability | undefined) {
     this.#client = client;
     this.#node = node;
+    this.#availability = availability;
   }
 
   /** Sends the start of a transaction, without waiting: its first statement follows at once. */
@@ -90,6 +99,7 @@ class PostgresConnection implements DatabaseConnection {
     const { command } = await this.#send({ text: 'commit' });
     // A statement had failed, and its error was ignored.
     if (command === 'ROLLBACK') throw new AbortedTransactionError();
+    this.#availability?.committed();
   }
 
   /** Never rejects: the error that led to it is the one to report. */
@@ -150,13 +160,21 @@ class PostgresConnection implements DatabaseConnection {
   // biome-ignore lint/suspicious/noExplicitAny: rows have the columns that the statement selects
   async #send(query: QueryConfig): Promise<PgResult<any>> {
     try {
-      return await this.#client.query(query);
+      const result = await this.#client.query(query);
+      this.#availability?.answered();
+      return result;
     } catch (cause) {
-      const error = translated(cause);
+      const error = noted(translated(cause), this.#availability);
       this.#isLost ||= endsConnection(error);
       throw error;
     }
   }
+}
+
+/** Notes a failure of the database. @returns the error */
+function noted(error: unknown, availability: Availability | undefined): unknown {
+  if (error instanceof DatabaseUnavailable) availability?.failed(error.cause);
+  return error;
 }
 
 const NAMES = new Map<string, string>();

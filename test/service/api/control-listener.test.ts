@@ -96,7 +96,7 @@ async function control(): Promise<Control> {
     metrics,
     cells,
     bundlers,
-    database: () => store.integrity.state,
+    database: () => ({ ...store.integrity.state, ...store.database.state }),
     limitMet,
     logFollowers,
   };

@@ -5,11 +5,12 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { Client, Pool } from 'pg';
+import { Client } from 'pg';
 import { openDatabase } from '../../../src/database/database.ts';
 import type { Engine } from '../../../src/database/engine.ts';
+import { connectionPool, connectionSettings } from '../../../src/database/postgres/postgres-clients.ts';
 import { PostgresDialect } from '../../../src/database/postgres/postgres-dialect.ts';
-import { connectionSettings, PostgresEngine } from '../../../src/database/postgres/postgres-engine.ts';
+import { PostgresEngine } from '../../../src/database/postgres/postgres-engine.ts';
 import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import type { Database } from '../../../src/database/tables.ts';
 
@@ -38,9 +39,8 @@ export const testEngine = (folder: string): (() => Engine) | undefined =>
 /** Opens the database of a folder, without a store. */
 export async function openTestDatabase(folder: string): Promise<Database> {
   if (!IS_POSTGRES) return openDatabase(sqliteDialect(join(folder, 'annex.db')));
-  const pool = new Pool({ ...connectionSettings(await makeDatabase(folder)), max: 5 });
   // The database is dropped at the end of a test, with the connections to it.
-  pool.on('error', () => undefined);
+  const pool = connectionPool({ ...connectionSettings(await makeDatabase(folder)), max: 5 });
   return openDatabase(new PostgresDialect(pool, randomUUID()));
 }
 
