@@ -10,7 +10,7 @@ const STATEMENT_MS = 15_000;
 const LOCK_WAIT_MS = 4_000;
 const IDLE_IN_TRANSACTION_MS = 20_000;
 const ANSWER_MS = 18_000;
-const CONNECT_MS = 3_000;
+const CONNECT_MS = 5_000;
 /** How long the end of a session waits for the server. */
 const END_MS = 500;
 /** Object ids of `bigint` and `numeric`: none of ours exceeds what a number holds exactly. */

@@ -24,6 +24,8 @@ import { hasUnfinishedCopy } from './unfinished-copy.ts';
 const LONG_MS = 3_600_000;
 /** An answer to the question for the time comes at once, or the connection is lost. */
 const BEAT_ANSWER_MS = 3_000;
+/** Its connection is alone, and no queue of statements makes it wait. */
+const BEAT_CONNECT_MS = 3_000;
 
 const COMMITS_IN_FLIGHT = 2;
 /** As long as a transaction waits for a lock: whoever waits for both is answered within seconds. */
@@ -80,7 +82,11 @@ export class PostgresEngine implements Engine {
     this.#pool.on('connect', (client) => this.#clients.add(client));
     this.#pool.on('remove', (client) => this.#clients.delete(client));
     this.#connection = new NodeConnection({
-      client: () => new Client({ ...connectionSettings(options.url), query_timeout: BEAT_ANSWER_MS }),
+      client: () =>
+        new Client({
+          ...connectionSettings(options.url),
+          ...{ query_timeout: BEAT_ANSWER_MS, connectionTimeoutMillis: BEAT_CONNECT_MS },
+        }),
       node: options.node,
       clock,
       ticks: options.ticks,
