@@ -17,8 +17,8 @@ import {
   WHOLE,
 } from '../src/database/bulk.ts';
 import { openDatabase } from '../src/database/database.ts';
+import { connectionSettings } from '../src/database/postgres/postgres-clients.ts';
 import { PostgresDialect } from '../src/database/postgres/postgres-dialect.ts';
-import { connectionSettings } from '../src/database/postgres/postgres-engine.ts';
 import { Sequence } from '../src/database/sequence.ts';
 import { sqliteDialect } from '../src/database/sqlite/sqlite-dialect.ts';
 import type { Database, Tables } from '../src/database/tables.ts';

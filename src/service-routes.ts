@@ -97,7 +97,7 @@ export function registerRoutes(
     metrics: exposition,
     cells: { count: config.cells, layers: processes.cells.layers },
     bundlers: { layers: processes.bundlers.layers },
-    database: () => store.integrity.state,
+    database: () => ({ ...store.integrity.state, ...store.database.state }),
     limitMet,
   });
   publicRoutes(listeners.public, {

@@ -16,6 +16,7 @@ import { Pool } from './cells/pool.ts';
 import type { Config } from './config.ts';
 import { Launcher } from './confinement/launch.ts';
 import type { Engine } from './database/engine.ts';
+import { DatabaseUnavailable } from './database/unavailable.ts';
 import { type OpenDelivery, openDelivery } from './delivery/open-delivery.ts';
 import { Egress } from './egress/egress.ts';
 import { watchEgress } from './egress/egress-metrics.ts';
@@ -234,7 +235,7 @@ function openServiceStore({ config, limits, log, clock }: Base, engine: Engine, 
     keys: config.vaultKeys,
     webhookUrlRefusal: (url) => webhooks.refusalOf(url),
     onReseal: ({ level, message, details }) => log[level](details, message),
-    onError: (cause) => log.error({ err: cause }, 'log lines were lost'),
+    onError: reported(log, 'log lines were lost'),
   });
 }
 
@@ -360,8 +361,16 @@ function createDelivery(
     chance: Math.random,
     after: later,
     limitMet: (limit) => metrics.limitMet(limit),
-    onError: (cause, what) => log.error({ err: cause }, what),
+    onError: (cause, what) => reported(log, what)(cause),
   });
+}
+
+/** Logs a failure of background work, unless the engine of the database reports its state. */
+function reported(log: Logger, what: string): (cause: unknown) => void {
+  return (cause) => {
+    if (cause instanceof DatabaseUnavailable) log.debug({ err: cause }, what);
+    else log.error({ err: cause }, what);
+  };
 }
 
 /** Runs something later; the timer does not keep the process alive. @returns cancels it */

@@ -23,6 +23,14 @@ export interface IntegrityState {
   readonly damagedTables: readonly string[];
 }
 
+/** Whether the database does its work now. */
+export interface DatabaseState {
+  /** It answers. */
+  readonly reachable: boolean;
+  /** What was last written was committed. */
+  readonly writable: boolean;
+}
+
 /** Receives what happens outside of this node. Its methods must not throw. */
 export interface EngineListener {
   /** Another node has committed a change. */
@@ -41,11 +49,14 @@ export interface Engine {
   readonly isShared: boolean;
   /** Transactions of the group commit that may be in flight at once. */
   readonly commitsInFlight: number;
+  /** How long work waits for a transaction of the group commit, in milliseconds. */
+  readonly commitWaitMs?: number;
   /** Milliseconds since 1970, by a clock on which all nodes agree. */
   readonly clock: () => number;
   /** Where the vault's key file is by default. */
   readonly folder: string;
   readonly integrity: IntegrityState;
+  readonly state: DatabaseState;
 
   /**
    * Connects, and brings the schema up to date.

@@ -6,7 +6,8 @@
  * affects only its own work: the transaction is rolled back and its work is retried in halves,
  * until the failing work is alone and its caller gets the error (docs/decisions/group-commits.md).
  * Work that collides with another node's is run again. If the database is not available, all work
- * of the transaction fails at once: to try each half would only delay the answers.
+ * of the transaction fails at once: to try each half would only delay the answers. Work that waits
+ * too long for a transaction which does not end fails as well, before it has been sent.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from './tables.ts';
@@ -27,11 +28,22 @@ interface Waiting {
   readonly work: Work<unknown>;
   resolve(result: unknown): void;
   reject(cause: unknown): void;
+  /** Since when it waits for its transaction, in monotonic milliseconds. */
+  readonly since: number;
+}
+
+export interface GroupCommitOptions {
+  /** Transactions in flight at once; more than one only helps where a commit waits for a server. */
+  readonly inFlightMax?: number;
+  /** How long work waits for its transaction to start, in milliseconds; for ever if absent. */
+  readonly waitMsMax?: number | undefined;
 }
 
 export class GroupCommit {
   readonly #database: Database;
   readonly #inFlightMax: number;
+  readonly #waitMsMax: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
   #waiting: Waiting[] = [];
   #inFlight = 0;
   #willStart = false;
@@ -39,20 +51,24 @@ export class GroupCommit {
   #onIdle: (() => void) | undefined;
   #closed = false;
 
-  /**
-   * @param inFlightMax transactions in flight at once; more than one only helps where a commit
-   *   waits for a server
-   */
-  constructor(database: Database, inFlightMax = 1) {
+  constructor(database: Database, { inFlightMax = 1, waitMsMax }: GroupCommitOptions = {}) {
     this.#database = database;
     this.#inFlightMax = inFlightMax;
+    this.#waitMsMax = waitMsMax;
   }
 
-  /** Resolves once the work is committed. @throws what the work throws, or what the commit does */
+  /**
+   * Resolves once the work is committed.
+   *
+   * @throws what the work throws, or what the commit does
+   * @throws DatabaseUnavailable if no transaction could start in time; nothing was written then
+   */
   run<Result>(work: Work<Result>): Promise<Result> {
     if (this.#closed) return Promise.reject(new Error('The store is closed.'));
     return new Promise<Result>((resolve, reject) => {
-      this.#waiting.push({ work, resolve: resolve as (result: unknown) => void, reject });
+      const since = performance.now();
+      this.#waiting.push({ work, resolve: resolve as (result: unknown) => void, reject, since });
+      this.#boundWait();
       this.#start();
     });
   }
@@ -62,6 +78,28 @@ export class GroupCommit {
     this.#closed = true;
     if (this.#inFlight === 0 && this.#waiting.length === 0) return;
     await new Promise<void>((resolve) => (this.#onIdle = resolve));
+  }
+
+  /** Looks after work that waits for a transaction which hangs. */
+  #boundWait(): void {
+    const [first] = this.#waiting;
+    if (first === undefined || this.#waitMsMax === undefined || this.#timer !== undefined) return;
+    const waitMs = Math.max(0, first.since + this.#waitMsMax - performance.now());
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#refuseLate();
+      this.#boundWait();
+    }, waitMs).unref();
+  }
+
+  #refuseLate(): void {
+    const bound = performance.now() - (this.#waitMsMax ?? 0);
+    const late = this.#waiting.filter(({ since }) => since <= bound);
+    if (late.length === 0) return;
+    this.#waiting = this.#waiting.filter(({ since }) => since > bound);
+    const cause = new DatabaseUnavailable(new Error('The transactions before this one do not end.'));
+    for (const { reject } of late) reject(cause);
+    if (this.#inFlight === 0 && this.#waiting.length === 0) this.#onIdle?.();
   }
 
   /** Starts the next transaction at the end of this turn: all work requested in it joins. */

@@ -5,12 +5,13 @@
  * deleted or paused, or was paused since, gets nothing
  * (docs/contract/webhooks.md#pause-and-removal).
  */
+import { DatabaseUnavailable } from '../database/unavailable.ts';
 import { installedName, type Target } from '../model/target.ts';
 import { endpointOfLane } from '../model/task.ts';
 import type { ClaimedDelivery } from '../store/deliveries/delivery.ts';
 import type { TargetResolver } from '../targets/target-resolver.ts';
 import type { HandlerDelivery } from './handler-delivery.ts';
-import type { Attempted, DeliveryInFlight, LOST } from './in-flight.ts';
+import { type Attempted, type DeliveryInFlight, type LOST, UNREAD } from './in-flight.ts';
 import { type DeliveryOutcome, UNKNOWNS_MAX } from './retry.ts';
 import type { WebhookDelivery } from './webhook-delivery.ts';
 
@@ -30,7 +31,7 @@ export class Attempts {
   }
 
   /** Never rejects. */
-  async make(delivery: DeliveryInFlight): Promise<Attempted | typeof LOST> {
+  async make(delivery: DeliveryInFlight): Promise<Attempted | typeof LOST | typeof UNREAD> {
     const { targets, handlers, webhooks, onError } = this.#parts;
     const { claim } = delivery;
     try {
@@ -47,6 +48,8 @@ export class Attempts {
       return await (isWebhook ? webhooks : handlers).attempt(delivery, target);
     } catch (error) {
       onError(error);
+      // No fault that counts: a database that is away again and again would use up all repetitions.
+      if (error instanceof DatabaseUnavailable && !delivery.isPosted) return UNREAD;
       return unrecorded({ end: 'fault', outcome: 'platform fault' });
     }
   }

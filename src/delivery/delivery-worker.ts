@@ -14,16 +14,17 @@
 import type { CallLog } from '../calls/call-log.ts';
 import type { Limits } from '../limits.ts';
 import { isTaskLane, TASK_SCHEDULE_S_MAX } from '../model/task.ts';
-import type { ClaimedDelivery, Settlement, WaitingDelivery } from '../store/deliveries/delivery.ts';
+import type { ClaimedDelivery, WaitingDelivery } from '../store/deliveries/delivery.ts';
 import type { DeliveryClaims } from '../store/deliveries/delivery-claims.ts';
 import type { DeliveryQueue, WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
 import type { Attempts } from './attempts.ts';
 import { BacklogPoll } from './backlog-poll.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { failureText } from './failure-text.ts';
-import { type Attempted, DeliveryInFlight, LOST } from './in-flight.ts';
+import { type Attempted, DeliveryInFlight, LOST, UNREAD } from './in-flight.ts';
 import { Leases, type LeasesParts } from './leases.ts';
 import { leftBacklog } from './left-backlog.ts';
+import { RepeatedWrites } from './repeated-writes.ts';
 import { decide, resultOf, signalOf } from './retry.ts';
 import type { EndpointSignal } from './scheduler/endpoint-health.ts';
 import { FairScheduler, type Refill, type SchedulerLimits, type Turn } from './scheduler/fair-scheduler.ts';
@@ -69,6 +70,7 @@ export class DeliveryWorker {
   readonly #parts: DeliveryWorkerParts;
   readonly #scheduler: FairScheduler;
   readonly #leases: Leases;
+  readonly #writes: RepeatedWrites;
   readonly #loop: WorkerLoop;
   /** Endpoints whose deliveries are due by a clock that was set back since, with that time. */
   readonly #dueBy = new Map<string, number>();
@@ -83,6 +85,7 @@ export class DeliveryWorker {
     this.#scheduler = new FairScheduler(parts.limits);
     this.#leases = new Leases({ ...parts, recovered: (deliveries) => this.add(deliveries) });
     this.#loop = new WorkerLoop(parts, () => this.#pass());
+    this.#writes = new RepeatedWrites({ ...parts, isStopped: () => this.#loop.isStopped });
     this.#poll = parts.isShared
       ? new BacklogPoll({ ...parts, found: (endpoints) => this.#addEndpoints(endpoints) })
       : undefined;
@@ -123,6 +126,8 @@ export class DeliveryWorker {
 
   /** Ends all back-offs: the database answers again. */
   retryNow(): void {
+    this.#writes.retryNow();
+    this.#leases.databaseIsBack();
     this.#scheduler.wake(Number.POSITIVE_INFINITY);
     this.help();
     this.#passSoon();
@@ -152,15 +157,15 @@ export class DeliveryWorker {
    */
   async stop(withinMs: number): Promise<void> {
     this.#loop.stop();
-    // The time begins now: a database that does not answer must not prolong it.
+    // At the same time: a walk may wait for a database that is away.
     const polled = this.#poll?.stop();
     if (!(await this.#loop.idle(withinMs))) {
       void this.#abandon().catch(this.#parts.onError);
       await this.#loop.idle(ABANDON_MS);
     }
-    await polled;
     this.#loop.finish();
     this.#leases.stop();
+    await polled;
   }
 
   /** At the end of this turn of the event loop, so that its deliveries are claimed together. */
@@ -302,6 +307,11 @@ export class DeliveryWorker {
     delivery.isEnded = true;
     // An abandoned delivery is settled already.
     if (attempted === LOST || delivery.isAbandoned) return 'none';
+    if (attempted === UNREAD) {
+      await this.#writes.run(delivery, () => this.#parts.claims.release([claim]));
+      this.#scheduler.retryAt(claim.endpoint, this.#parts.ticks() + MISSED_BACK_OFF_MS);
+      return 'none';
+    }
     if (this.#isCutShort(delivery, attempted)) {
       await this.#release([delivery]);
       return 'none';
@@ -323,13 +333,9 @@ export class DeliveryWorker {
     const result = recorded && resultOf(ending);
     const durationMs = Math.max(0, now - startedAt);
     const { outcome } = ending;
-    const isWritten = await this.#write(delivery, {
-      claim,
-      ...decision,
-      outcome,
-      ...(result && { attempt: { at: startedAt, durationMs, result, outcome, ...recorded } }),
-    });
-    if (!isWritten) {
+    const attempt = result && { at: startedAt, durationMs, result, outcome, ...recorded };
+    const settlement = { claim, ...decision, outcome, ...(attempt && { attempt }) };
+    if (!(await this.#writes.run(delivery, () => this.#parts.claims.settle(settlement)))) {
       // Another claim has it; or it was written although the store reported a failure, and waits
       // without a hint.
       this.#scheduler.retryAt(claim.endpoint, ticks() + MISSED_BACK_OFF_MS);
@@ -341,20 +347,6 @@ export class DeliveryWorker {
     if (decision.state === 'failed' && target)
       callLog.log(target, claim.id, 'error', failureText(claim, attempted));
     return true;
-  }
-
-  /** Repeats a write that fails until the lease expires; after that the lease is taken back. */
-  async #write(delivery: DeliveryInFlight, settlement: Settlement): Promise<boolean> {
-    const { claims, clock, after, onError } = this.#parts;
-    for (;;) {
-      try {
-        return await claims.settle(settlement);
-      } catch (error) {
-        onError(error);
-        if (this.#loop.isStopped || clock() + STORE_BACK_OFF_MS >= delivery.claimedUntil) return false;
-        await new Promise<void>((resolve) => after(STORE_BACK_OFF_MS, resolve));
-      }
-    }
   }
 
   /** Gives claims back without an attempt. Never rejects. */

@@ -50,3 +50,5 @@ export interface Attempted {
 
 /** Instead of an outcome: another claim has the delivery by now. */
 export const LOST = 'lost';
+/** Instead of an outcome: the database did not answer, and nothing was posted. */
+export const UNREAD = 'unread';

@@ -14,6 +14,11 @@ import type { DeliveryInFlight } from './in-flight.ts';
 
 /** A renewal that fails is followed by another before the lease expires. */
 const PASSES_PER_LEASE = 3;
+/**
+ * After the database was away, expired leases are left alone for this long: the nodes that hold
+ * them have first to renew them, or to write the outcomes that they could not.
+ */
+const RETURN_MS = 5_000;
 
 export interface LeasesParts {
   readonly claims: Pick<DeliveryClaims, 'renew' | 'recover'>;
@@ -35,6 +40,9 @@ export class Leases {
   readonly #inFlight = new Set<DeliveryInFlight>();
   #cancel: (() => void) | undefined;
   #passes = 0;
+  /** The last pass failed: others may hold leases that they could not renew, either. */
+  #hasFailed = false;
+  #isReturning = false;
 
   constructor(parts: LeasesParts) {
     this.#parts = parts;
@@ -54,6 +62,15 @@ export class Leases {
     this.#cancel?.();
   }
 
+  /** Renews all leases at once, and leaves those of other nodes alone for a while. */
+  databaseIsBack(): void {
+    const { after, onError } = this.#parts;
+    this.#renew(0).catch(onError);
+    if (this.#isReturning) return;
+    this.#isReturning = true;
+    after(RETURN_MS, () => (this.#isReturning = false));
+  }
+
   add(delivery: DeliveryInFlight): void {
     this.#inFlight.add(delivery);
   }
@@ -69,7 +86,19 @@ export class Leases {
 
   /** @param renewAfterMs a younger lease needs no renewal yet */
   async #pass(renewAfterMs: number): Promise<void> {
-    const { claims, limits, clock, isShared, recovered } = this.#parts;
+    const { claims, isShared, recovered } = this.#parts;
+    const hasFailed = this.#hasFailed;
+    this.#hasFailed = true;
+    await this.#renew(renewAfterMs);
+    this.#passes += 1;
+    const isLeft = isShared && (hasFailed || this.#isReturning);
+    if (!isLeft && (isShared || this.#passes % PASSES_PER_LEASE === 0))
+      recovered(await claims.recover({ all: false }));
+    this.#hasFailed = false;
+  }
+
+  async #renew(renewAfterMs: number): Promise<void> {
+    const { claims, limits, clock } = this.#parts;
     const now = clock();
     // A claim of the future was made before the clock was set back.
     const old = this.all().filter(({ claimedAt }) => now - claimedAt >= renewAfterMs || claimedAt > now);
@@ -81,7 +110,5 @@ export class Leases {
         delivery.claimedUntil = now + limits.deliveryLeaseMs;
       }
     }
-    this.#passes += 1;
-    if (isShared || this.#passes % PASSES_PER_LEASE === 0) recovered(await claims.recover({ all: false }));
   }
 }

@@ -75,6 +75,7 @@ export function openDelivery(parts: DeliveryParts): OpenDelivery {
     onError: (error) => parts.onError(error, 'a lifecycle event could not be read or settled'),
   });
   store.changes.on('lifecycle', (installationId) => lifecycle.add(installationId));
+  store.changes.on('back', () => lifecycle.retryNow());
   const worker = deliveryWorker(parts);
   const stop = async (withinMs: number) => {
     await Promise.all([lifecycle.stop(), worker.stop(withinMs)]);

@@ -127,7 +127,7 @@ const CLOSING: ReadonlySet<ErrorCode> = new Set(['REQUEST_TOO_LARGE', 'REQUEST_T
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = annexErrorOf(thrown, request.routeOptions?.bodyLimit);
   const { code, message, status, blame } = error;
-  const level = blame === 'platform' && status !== 503 ? 'error' : 'info';
+  const level = levelOf(error);
   // Detail and stack are logged for faults of Annex only. For a refused request a stack says
   // nothing, a parser's message may quote the input, and an integration's error quotes its
   // arguments.
@@ -144,6 +144,13 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   reply.header('x-content-type-options', 'nosniff');
   const extra = { ...error.extra, ...(error.limit && { limit: error.limit }) };
   return reply.code(status).send({ error: { ...extra, code, status, message, requestId: request.id } });
+}
+
+function levelOf({ code, blame, status }: AnnexError): 'error' | 'info' | 'debug' {
+  // Thousands in a second may be refused. The engine of the database reports the beginning and the
+  // end.
+  if (code === 'DATABASE_UNAVAILABLE') return 'debug';
+  return blame === 'platform' && status !== 503 ? 'error' : 'info';
 }
 
 /**

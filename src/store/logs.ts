@@ -17,6 +17,7 @@ import { type Page, type PageRequest, page } from '../database/page.ts';
 import { Sequence } from '../database/sequence.ts';
 import type { Database, Tables } from '../database/tables.ts';
 import { inTransaction } from '../database/transaction.ts';
+import { DatabaseUnavailable } from '../database/unavailable.ts';
 import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
 import { integrationKeyIn } from '../model/target.ts';
@@ -161,7 +162,8 @@ export class Logs {
    * Writes all buffered lines, then removes the oldest lines beyond the bound of each installation
    * concerned. Passes run one after the other.
    *
-   * @throws if the store cannot be written; the lines of this pass are lost then
+   * @throws if the store cannot be written; the lines of this pass are lost then, unless the
+   *   database is only away: they wait for the next pass
    */
   pass(): Promise<void> {
     const pass = this.#writing.then(() => this.#flush());
@@ -246,16 +248,31 @@ export class Logs {
       if (lastDropped !== undefined)
         rows.push(this.#row({ ...lastDropped, level: 'warn', text: droppedNote(dropped) }));
     }
-    await inTransaction(this.#parts.database, async (transaction) => {
-      for (let start = 0; start < rows.length; start += ROWS_PER_INSERT) {
-        await transaction
-          .insertInto('log_lines')
-          .values(rows.slice(start, start + ROWS_PER_INSERT))
-          .execute();
-      }
-      for (const tenant of waiting.keys()) await this.#trim(transaction, tenant);
-    });
+    try {
+      await inTransaction(this.#parts.database, async (transaction) => {
+        await insertLines(transaction, rows);
+        for (const tenant of waiting.keys()) await this.#trim(transaction, tenant);
+      });
+    } catch (error) {
+      if (error instanceof DatabaseUnavailable) this.#takeBack(waiting);
+      throw error;
+    }
     if (this.#followers.size > 0) this.#tell(rows);
+  }
+
+  /** Puts lines that could not be written before those that came since. */
+  #takeBack(waiting: ReadonlyMap<string, Waiting>): void {
+    for (const [tenant, old] of waiting) {
+      const since = this.#waiting.get(tenant) ?? { rows: [], bytes: 0, dropped: 0 };
+      const lastDropped = since.lastDropped ?? old.lastDropped;
+      this.#waiting.set(tenant, {
+        rows: [...old.rows, ...since.rows],
+        bytes: old.bytes + since.bytes,
+        dropped: old.dropped + since.dropped,
+        ...(lastDropped && { lastDropped }),
+      });
+      this.#bytes += old.bytes;
+    }
   }
 
   /** Hands the rows of a pass to the followers of their logs. */
@@ -312,6 +329,16 @@ export class Logs {
       at,
     };
   }
+}
+
+/** Lines of a pass whose end is not known may be written already. */
+async function insertLines(transaction: Database, rows: readonly Tables['log_lines'][]): Promise<void> {
+  for (let start = 0; start < rows.length; start += ROWS_PER_INSERT)
+    await transaction
+      .insertInto('log_lines')
+      .values(rows.slice(start, start + ROWS_PER_INSERT))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
 }
 
 const droppedNote = (dropped: number): string =>

@@ -8,7 +8,7 @@
  * `delivery/`.
  */
 import { join } from 'node:path';
-import type { Engine, IntegrityState } from '../database/engine.ts';
+import type { DatabaseState, Engine, IntegrityState } from '../database/engine.ts';
 import { GroupCommit } from '../database/group-commit.ts';
 import { announce } from '../database/notices.ts';
 import { Sequence } from '../database/sequence.ts';
@@ -108,6 +108,8 @@ export interface Store {
   readonly webhookSecrets: WebhookSecrets;
   readonly statementKeys: StatementKeys;
   readonly integrity: { readonly state: IntegrityState };
+  /** Whether the database does its work now. */
+  readonly database: { readonly state: DatabaseState };
   /** Resolves when the first integrity check has ended. */
   readonly integrityChecked: Promise<void>;
   /** Tells the other nodes that there are more due deliveries than this node can start. */
@@ -163,7 +165,10 @@ interface OpenedParts {
 function startStore({ options, engine, database, vault, backlog }: OpenedParts): Store {
   const { randomBytes, onError } = options;
   const reseal = new Reseal({ database, vault, engine, report: (note) => options.onReseal?.(note) });
-  const commits = new GroupCommit(database, engine.commitsInFlight);
+  const commits = new GroupCommit(database, {
+    inFlightMax: engine.commitsInFlight,
+    waitMsMax: engine.commitWaitMs,
+  });
   const parts = { ...options, database, vault, commits, backlog, auditIds: new Sequence(randomBytes) };
   const deliveryRetention = new DeliveryRetention(parts);
   const logs = new Logs({ ...options, database, isShared: engine.isShared });
@@ -207,6 +212,7 @@ function startStore({ options, engine, database, vault, backlog }: OpenedParts):
         return engine.integrity;
       },
     },
+    database: engine,
     integrityChecked: engine.startChecks(),
     announceBacklog: () => announce(database, 'backlog'),
     alone: (name, work) => engine.alone(name, work),

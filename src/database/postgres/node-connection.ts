@@ -3,21 +3,25 @@
  * out whether the database answers, and reads its clock.
  *
  * PostgreSQL delivers every notice while a connection lasts, and none to a connection that is lost.
- * A connection may be lost without a word. So the node asks for the time every two seconds; without
- * an answer it connects again, and reports that notices may have been missed. What is cached stays
- * in use for a bounded time meanwhile: calls that write nothing go on while the database restarts.
+ * A connection may be lost without a word. So the node asks for the time every second; without an
+ * answer it connects again, and reports that notices may have been missed. What is cached stays in
+ * use for a bounded time meanwhile: calls that write nothing go on while the database restarts.
  */
-import type { Client } from 'pg';
+import { type Client, DatabaseError } from 'pg';
 import type { EngineListener } from '../engine.ts';
 import type { Notice } from '../notices.ts';
+import type { Availability } from './availability.ts';
 import type { DatabaseClock } from './database-clock.ts';
+import { beginSession, endSession } from './postgres-clients.ts';
 import { CHANNEL } from './postgres-driver.ts';
 
 /** Between two questions for the time. */
-const BEAT_MS = 2_000;
+const BEAT_MS = 1_000;
 /** First wait before another attempt to connect, and the longest one. */
 const RETRY_MS = 200;
-const RETRY_MS_MAX = 2_000;
+const RETRY_MS_MAX = 1_000;
+/** Without an answer on any connection for this long, a server that is not reached is cut off. */
+const SILENT_MS = 1_000;
 /** How long caches are used without a sign of the database. */
 export const CACHED_WITHOUT_DATABASE_MS = 60_000;
 
@@ -31,8 +35,12 @@ export interface NodeConnectionParts {
   readonly clock: DatabaseClock;
   /** Monotonic clock, in milliseconds. */
   readonly ticks: () => number;
-  /** Receives a change of the connection, for the log. */
-  report(isConnected: boolean, cause?: unknown): void;
+  readonly availability: Pick<Availability, 'lost' | 'found' | 'answered' | 'answeredAt'>;
+  /**
+   * The server does not even refuse: called at each attempt to connect that ends without a word of
+   * it, while no statement on any connection is answered.
+   */
+  cut(): void;
 }
 
 export class NodeConnection {
@@ -43,7 +51,9 @@ export class NodeConnection {
   #retryMs = RETRY_MS;
   #lastSign: number;
   #isClosed = false;
+  #isBeating = false;
   #isLost = false;
+  #bound: NodeJS.Timeout | undefined;
 
   constructor(parts: NodeConnectionParts) {
     this.#parts = parts;
@@ -63,23 +73,29 @@ export class NodeConnection {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await this.#drop();
+    clearTimeout(this.#bound);
+    const client = this.#client;
+    this.#client = undefined;
+    if (client !== undefined) await endSession(client);
   }
 
   async #connect(): Promise<void> {
     const client = this.#parts.client();
-    // A lost connection ends here, too; the beat finds out.
+    // The beat finds out why.
     client.on('error', () => undefined);
+    client.once('end', () => {
+      if (this.#client === client && !this.#isBeating) this.#later(0);
+    });
     try {
       await client.connect();
+      beginSession(client);
       client.on('notification', ({ payload }) => this.#receive(payload));
       await client.query(`listen ${CHANNEL}`);
       this.#client = client;
       await this.#readClock(client);
     } catch (cause) {
       this.#client = undefined;
-      // Ends whatever was opened; its failure says nothing new.
-      void client.end().catch(() => undefined);
+      void endSession(client);
       throw cause;
     }
   }
@@ -93,9 +109,11 @@ export class NodeConnection {
     const [row] = rows;
     if (row !== undefined) clock.read({ asked, answered, now: row.now });
     this.#lastSign = answered;
+    this.#parts.availability.answered();
   }
 
   #later(ms: number): void {
+    clearTimeout(this.#timer);
     if (this.#isClosed) return;
     this.#timer = setTimeout(() => void this.#beat(), ms).unref();
   }
@@ -103,46 +121,58 @@ export class NodeConnection {
   /** Never rejects. */
   async #beat(): Promise<void> {
     const isNew = this.#client === undefined;
+    this.#isBeating = true;
     try {
       if (this.#client === undefined) await this.#connect();
       else await this.#readClock(this.#client);
       if (isNew) this.#isBack();
       this.#later(BEAT_MS);
     } catch (cause) {
-      await this.#drop();
+      this.#drop();
       this.#lost(cause);
       this.#later(this.#retryMs);
       this.#retryMs = Math.min(2 * this.#retryMs, RETRY_MS_MAX);
     }
+    this.#isBeating = false;
   }
 
   #isBack(): void {
     if (this.#isClosed) return;
     this.#retryMs = RETRY_MS;
     this.#isLost = false;
-    this.#parts.report(true);
+    clearTimeout(this.#bound);
+    this.#parts.availability.found();
     this.#listener?.missedNotices();
     this.#listener?.isBack();
   }
 
   #lost(cause: unknown): void {
     if (this.#isClosed) return;
-    if (!this.#isLost) this.#parts.report(false, cause);
+    const { availability, cut, ticks } = this.#parts;
+    const isSilent = !(cause instanceof DatabaseError) && ticks() - availability.answeredAt >= SILENT_MS;
+    // Not at the first failure: an answer that is late, here or there, is no cut.
+    const isCut = this.#isLost && isSilent;
+    if (!this.#isLost) this.#boundCaches();
     this.#isLost = true;
-    const without = this.#parts.ticks() - this.#lastSign;
-    // At each failed attempt: the other connections may work, and fill the caches again.
-    if (without >= CACHED_WITHOUT_DATABASE_MS) this.#listener?.missedNotices();
+    availability.lost(cause, isCut);
+    if (isCut) cut();
   }
 
-  /** Ends the connection without waiting for the server, which may not answer. */
-  async #drop(): Promise<void> {
+  /** Drops the caches at the end of their time, and again: the other connections may fill them. */
+  #boundCaches(): void {
+    const ms = Math.max(0, this.#lastSign + CACHED_WITHOUT_DATABASE_MS - this.#parts.ticks());
+    this.#bound = setTimeout(() => this.#dropCaches(), ms).unref();
+  }
+
+  #dropCaches(): void {
+    this.#listener?.missedNotices();
+    this.#bound = setTimeout(() => this.#dropCaches(), RETRY_MS_MAX).unref();
+  }
+
+  #drop(): void {
     const client = this.#client;
     this.#client = undefined;
-    if (client === undefined) return;
-    await Promise.race([
-      client.end().catch(() => undefined),
-      new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref()),
-    ]);
+    if (client !== undefined) void endSession(client);
   }
 
   /** A payload of another version of Annex, or of another program, is skipped. */

@@ -11,20 +11,26 @@ import {
   PostgresQueryCompiler,
 } from 'kysely';
 import type { Pool } from 'pg';
+import type { Availability } from './availability.ts';
 import { PostgresDriver } from './postgres-driver.ts';
 
 export class PostgresDialect implements Dialect {
   readonly #pool: Pool;
   readonly #node: string;
+  readonly #availability: Availability | undefined;
 
-  /** @param node marks the notices of this node */
-  constructor(pool: Pool, node: string) {
+  /**
+   * @param node marks the notices of this node
+   * @param availability is told of failures, and asked before a statement is sent
+   */
+  constructor(pool: Pool, node: string, availability?: Availability) {
     this.#pool = pool;
     this.#node = node;
+    this.#availability = availability;
   }
 
   createDriver(): Driver {
-    return new PostgresDriver(this.#pool, this.#node);
+    return new PostgresDriver(this.#pool, this.#node, this.#availability);
   }
 
   createQueryCompiler(): PostgresQueryCompiler {

@@ -18,7 +18,9 @@ import { BulkRows, type BulkStatement, type ColumnValue, UpdateOfFound } from '.
 import { EngineCommand } from '../command.ts';
 import { LockNames } from '../locks.ts';
 import { SendNotice } from '../notices.ts';
+import { DatabaseUnavailable } from '../unavailable.ts';
 import { arrayParameter } from './array-parameter.ts';
+import type { Availability } from './availability.ts';
 import { bulkSql, updateOfFoundSql } from './bulk-sql.ts';
 import { endsConnection, translated } from './postgres-errors.ts';
 
@@ -40,19 +42,24 @@ export class PostgresDriver implements Driver {
   readonly #pool: Pool;
   /** Marks the notices of this node. */
   readonly #node: string;
+  readonly #availability: Availability | undefined;
 
-  constructor(pool: Pool, node: string) {
+  constructor(pool: Pool, node: string, availability: Availability | undefined) {
     this.#pool = pool;
     this.#node = node;
+    this.#availability = availability;
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<PostgresConnection> {
+    const cut = this.#availability?.cut;
+    // It would wait for an answer, and with it whoever asks.
+    if (cut !== undefined) throw new DatabaseUnavailable(cut);
     try {
-      return new PostgresConnection(await this.#pool.connect(), this.#node);
+      return new PostgresConnection(await this.#pool.connect(), this.#node, this.#availability);
     } catch (cause) {
-      throw translated(cause);
+      throw noted(translated(cause), this.#availability);
     }
   }
 
@@ -80,6 +87,7 @@ export class PostgresDriver implements Driver {
 class PostgresConnection implements DatabaseConnection {
   readonly #client: PoolClient;
   readonly #node: string;
+  readonly #availability: Availability | undefined;
   #isLost = false;
   #isInTransaction = false;
   /** Writes of this transaction that nothing waited for. None of them rejects. */
@@ -87,9 +95,10 @@ class PostgresConnection implements DatabaseConnection {
   /** Error of the first of them that failed. */
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(client: PoolClient, node: string) {
+  constructor(client: PoolClient, node: string, availability: Availability | undefined) {
     this.#client = client;
     this.#node = node;
+    this.#availability = availability;
   }
 
   /** Sends the start of a transaction, without waiting: its first statement follows at once. */
@@ -104,6 +113,7 @@ class PostgresConnection implements DatabaseConnection {
     await this.#throwFailure();
     // A statement had failed, and its error was ignored.
     if (command === 'ROLLBACK') throw new AbortedTransactionError();
+    this.#availability?.committed();
   }
 
   /** Never rejects: the error that led to it is the one to report. */
@@ -208,9 +218,11 @@ class PostgresConnection implements DatabaseConnection {
   // biome-ignore lint/suspicious/noExplicitAny: rows have the columns that the statement selects
   async #send(query: QueryConfig): Promise<PgResult<any>> {
     try {
-      return await this.#client.query(query);
+      const result = await this.#client.query(query);
+      this.#availability?.answered();
+      return result;
     } catch (cause) {
-      const error = translated(cause);
+      const error = noted(translated(cause), this.#availability);
       this.#isLost ||= endsConnection(error);
       throw error;
     }
@@ -224,6 +236,12 @@ const columnsOf = ({ types }: BulkStatement, rows: BulkRows['rows']): Buffer[] =
       rows.map((row) => row[index] ?? null),
     ),
   );
+
+/** Notes a failure of the database. @returns the error */
+function noted(error: unknown, availability: Availability | undefined): unknown {
+  if (error instanceof DatabaseUnavailable) availability?.failed(error.cause);
+  return error;
+}
 
 const NAMES = new Map<string, string>();
 

@@ -6,50 +6,33 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { Kysely } from 'kysely';
-import { Client, type ClientConfig, Pool, TypeOverrides } from 'pg';
+import { Client, type Pool } from 'pg';
 import { openDatabase } from '../database.ts';
-import type { Engine, EngineListener, IntegrityState } from '../engine.ts';
+import type { DatabaseState, Engine, EngineListener, IntegrityState } from '../engine.ts';
 import type { Database, Tables } from '../tables.ts';
 import { DatabaseUnavailable } from '../unavailable.ts';
+import { Availability } from './availability.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { newerSchema, noteVersion } from './made-by.ts';
 import { NodeConnection } from './node-connection.ts';
+import { beginSession, connectionPool, connectionSettings, cutOff, endSession } from './postgres-clients.ts';
 import { PostgresDialect } from './postgres-dialect.ts';
 import { translated } from './postgres-errors.ts';
 import { hasUnfinishedCopy } from './unfinished-copy.ts';
 
-/** Time-outs of the server, and of the client for a server that does not answer at all. */
-const STATEMENT_MS = 15_000;
-const LOCK_WAIT_MS = 10_000;
-const IDLE_IN_TRANSACTION_MS = 20_000;
-const ANSWER_MS = 18_000;
-const CONNECT_MS = 5_000;
-/** For a connection of the pool to be free: a burst of changes to one installation takes turns. */
-const FREE_MS = 15_000;
 /** Migrations may rewrite an index of a large table, and a copy reads whole tables. */
 const LONG_MS = 3_600_000;
 /** An answer to the question for the time comes at once, or the connection is lost. */
-const BEAT_ANSWER_MS = 4_000;
-/** Object ids of `bigint` and `numeric`: none of ours exceeds what a number holds exactly. */
-const WHOLE_NUMBERS = [20, 1700];
+const BEAT_ANSWER_MS = 3_000;
+/** Its connection is alone, and no queue of statements makes it wait. */
+const BEAT_CONNECT_MS = 3_000;
 
 const COMMITS_IN_FLIGHT = 2;
+/** As long as a transaction waits for a lock: whoever waits for both is answered within seconds. */
+const COMMIT_WAIT_MS = 4_000;
 
 const COPY_UNFINISHED =
   'a copy into it is not finished. Run `npm run copy` again, which goes on with it, before any service starts';
-
-/** Asks the server to sync each commit to disk, if its default is not to. */
-const SYNC_COMMITS = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
-
-/**
- * The statements of the store seek in indexes, as on SQLite, which knows no other way. PostgreSQL
- * keeps the plan of a prepared statement for as long as its connection lasts, and while tables are
- * small it prefers to read them whole: these settings of a connection keep it from that. To compile
- * a plan takes longer than to run it.
- */
-export const SEEK = `select ${['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit']
-  .map((setting) => `set_config('${setting}', 'off', false)`)
-  .join(', ')}`;
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`; may have TLS parameters. */
@@ -73,6 +56,7 @@ export interface PostgresOptions {
 export class PostgresEngine implements Engine {
   readonly isShared = true;
   readonly commitsInFlight = COMMITS_IN_FLIGHT;
+  readonly commitWaitMs = COMMIT_WAIT_MS;
   readonly folder: string;
   readonly clock: () => number;
   /** The server checks its own pages, if the cluster was made with checksums. */
@@ -82,39 +66,47 @@ export class PostgresEngine implements Engine {
   };
   readonly #options: PostgresOptions;
   readonly #pool: Pool;
+  /** The open connections of the pool. */
+  readonly #clients = new Set<object>();
+  readonly #availability: Availability;
   readonly #connection: NodeConnection;
+  #listener: EngineListener | undefined;
 
   constructor(options: PostgresOptions) {
     this.#options = options;
     this.folder = options.folder;
     const clock = new DatabaseClock(options.ticks, options.wall);
     this.clock = clock.now;
-    this.#pool = new Pool({
-      ...{ ...connectionSettings(options.url), max: options.connections },
-      ...{ connectionTimeoutMillis: FREE_MS, Client: PooledClient },
-    });
-    // An idle connection that is lost is replaced when the next one is needed.
-    this.#pool.on('error', () => undefined);
-    this.#pool.on('connect', (client) => {
-      for (const sql of [SYNC_COMMITS, SEEK]) void client.query(sql).catch(() => undefined);
-    });
+    this.#availability = availabilityOf(options, () => this.#listener?.isBack());
+    this.#pool = connectionPool({ ...connectionSettings(options.url), max: options.connections });
+    this.#pool.on('connect', (client) => this.#clients.add(client));
+    this.#pool.on('remove', (client) => this.#clients.delete(client));
     this.#connection = new NodeConnection({
-      client: () => new Client({ ...connectionSettings(options.url), query_timeout: BEAT_ANSWER_MS }),
+      client: () =>
+        new Client({
+          ...connectionSettings(options.url),
+          ...{ query_timeout: BEAT_ANSWER_MS, connectionTimeoutMillis: BEAT_CONNECT_MS },
+        }),
       node: options.node,
       clock,
       ticks: options.ticks,
-      report: (isConnected, cause) =>
-        isConnected
-          ? options.note('info', 'the database answers again')
-          : options.note('error', 'the database does not answer; it is tried again', cause),
+      availability: this.#availability,
+      // Their statements would wait for an answer until the end of their time.
+      cut: () => this.#clients.forEach(cutOff),
     });
+  }
+
+  get state(): DatabaseState {
+    return this.#availability.state;
   }
 
   async open(): Promise<Database> {
     const { note, node, version } = this.#options;
     try {
       await mkdir(this.folder, { recursive: true, mode: 0o700 });
-      const database = new Kysely<Tables>({ dialect: new PostgresDialect(this.#pool, node) });
+      const database = new Kysely<Tables>({
+        dialect: new PostgresDialect(this.#pool, node, this.#availability),
+      });
       // First: a newer version must not change the schema under a copy.
       if (await hasUnfinishedCopy(database)) throw new Error(COPY_UNFINISHED);
       await this.#migrate();
@@ -135,6 +127,7 @@ export class PostgresEngine implements Engine {
   }
 
   listen(listener: EngineListener): void {
+    this.#listener = listener;
     this.#connection.listen(listener);
   }
 
@@ -153,6 +146,7 @@ export class PostgresEngine implements Engine {
   }
 
   async close(): Promise<void> {
+    this.#availability.close();
     await this.#connection.close();
   }
 
@@ -165,6 +159,7 @@ export class PostgresEngine implements Engine {
     client.on('error', () => undefined);
     try {
       await client.connect();
+      beginSession(client);
       const { rows } = await client.query<{ is_ours?: boolean }>(sql, [name]);
       if (rows[0]?.is_ours === false) return undefined as Result;
       return await work();
@@ -172,7 +167,7 @@ export class PostgresEngine implements Engine {
       throw translated(cause);
     } finally {
       // Ends the session, and with it the lock.
-      await client.end().catch(() => undefined);
+      await endSession(client);
     }
   }
 
@@ -198,12 +193,11 @@ export class PostgresEngine implements Engine {
  * @param node marks its notices
  */
 export async function openMigrated(url: string, node: string): Promise<Database> {
-  const pool = new Pool({
+  const pool = connectionPool({
     ...connectionSettings(url),
     ...{ max: 2, statement_timeout: LONG_MS, query_timeout: LONG_MS },
     lock_timeout: LONG_MS,
   });
-  pool.on('error', () => undefined);
   try {
     return await openDatabase(new PostgresDialect(pool, node));
   } catch (failure) {
@@ -212,29 +206,16 @@ export async function openMigrated(url: string, node: string): Promise<Database>
   }
 }
 
-/** Connects within the usual time, however long the pool may wait for it. */
-class PooledClient extends Client {
-  constructor(settings: ClientConfig = {}) {
-    super({ ...settings, connectionTimeoutMillis: CONNECT_MS });
-  }
-}
-
-/** The settings of every connection. */
-export function connectionSettings(url: string): ClientConfig {
-  const types = new TypeOverrides();
-  for (const id of WHOLE_NUMBERS) types.setTypeParser(id, Number);
-  return {
-    connectionString: url,
-    application_name: 'annex',
-    types,
-    pipeline: true,
-    keepAlive: true,
-    connectionTimeoutMillis: CONNECT_MS,
-    statement_timeout: STATEMENT_MS,
-    lock_timeout: LOCK_WAIT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    query_timeout: ANSWER_MS,
-  } as ClientConfig;
+/** Reports failures of the database to the operator, each once. */
+function availabilityOf({ ticks, note }: PostgresOptions, back: () => void): Availability {
+  return new Availability({
+    ticks,
+    back,
+    failed: (cause) =>
+      note('error', 'the database is not available: what needs it is refused, and tried again', cause),
+    recovered: (lastedMs, failures) =>
+      note('info', `the database answers again, after ${lastedMs} ms and ${failures} failed statements`),
+  });
 }
 
 /** Says which setting is concerned; the message never contains the URL, which holds a password. */

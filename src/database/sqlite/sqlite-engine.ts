@@ -33,6 +33,8 @@ export class SqliteEngine implements Engine {
   readonly isShared = false;
   readonly commitsInFlight = 1;
   readonly folder: string;
+  /** It is a file of this machine. */
+  readonly state = { reachable: true, writable: true };
   readonly clock: () => number;
   readonly #options: SqliteEngineOptions;
   readonly #integrity: Integrity;

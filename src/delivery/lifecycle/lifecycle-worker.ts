@@ -110,6 +110,12 @@ export class LifecycleWorker {
     this.#addAll([installationId]);
   }
 
+  /** Ends all back-offs: the database answers again. */
+  retryNow(): void {
+    this.#order.wake(Number.POSITIVE_INFINITY);
+    this.#pass();
+  }
+
   /**
    * Starts nothing any more.
    *

@@ -11,7 +11,7 @@ import type { FastifyInstance } from 'fastify';
 import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
 import type { PublishedScripts } from '../../calls/published-scripts.ts';
-import type { IntegrityState } from '../../database/engine.ts';
+import type { DatabaseState, IntegrityState } from '../../database/engine.ts';
 import type { DeliveryIntake } from '../../delivery/open-intake.ts';
 import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';
@@ -101,7 +101,7 @@ export interface ControlRouteParts
   readonly cells: CellHealth;
   readonly bundlers: BundlerHealth;
   /** Findings of the integrity checks so far. */
-  database(): IntegrityState;
+  database(): IntegrityState & DatabaseState;
   readonly credentials: Credentials;
   /** Called with each limit that a request met. */
   limitMet(limit: LimitName): void;

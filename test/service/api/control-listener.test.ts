@@ -96,7 +96,7 @@ async function control(): Promise<Control> {
     metrics,
     cells,
     bundlers,
-    database: () => store.integrity.state,
+    database: () => ({ ...store.integrity.state, ...store.database.state }),
     limitMet,
     logFollowers,
   };
@@ -414,6 +414,10 @@ test('the OpenAPI description has routes with their parameters and answers', asy
 
 test('a supervisor needs no token', async () => {
   const found = await control();
-  expect((await found.ask('GET', '/healthz')).body).toMatchObject({ status: 'ok', cells: { count: 1 } });
+  for (const path of ['/healthz', '/readyz'])
+    expect((await found.ask('GET', path)).body).toMatchObject({
+      ...{ status: 'ok', cells: { count: 1 } },
+      database: { reachable: true, writable: true },
+    });
   expect((await found.ask('GET', '/metrics')).status).toBe(200);
 });

@@ -3,6 +3,8 @@
  * delivery is lost or repeated without need, whatever stops, dies, hangs or fails.
  */
 import { describe, expect, test } from 'vitest';
+import { DatabaseUnavailable } from '../../../src/database/unavailable.ts';
+import { UNREAD } from '../../../src/delivery/in-flight.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import { verifySignature } from '../../../src/model/signature.ts';
 import { Delivering, turns } from '../../support/deliveries/delivery-worker.ts';
@@ -394,6 +396,57 @@ describe('a store that fails', () => {
     await expect.poll(() => delivering.settled).toEqual(['delivered']);
     expect(receiver.requests).toHaveLength(1);
     expect(await delivering.read(id)).toMatchObject({ attempts: 1, unknowns: 0 });
+  });
+
+  test('because the database is away is written when that is back, beyond the lease, and nothing is posted again', async () => {
+    const delivering = await Delivering.begin({ deliveryLeaseMs: 6_000 });
+    const receiver = await HttpReceiver.start();
+    await delivering.install('acme', ['s1']);
+    const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
+    let isAway = false;
+    const unless =
+      <Args extends unknown[], Result>(method: (...args: Args) => Promise<Result>) =>
+      (...args: Args): Promise<Result> =>
+        isAway ? Promise.reject(new DatabaseUnavailable(new Error('away'))) : method(...args);
+    const worker = delivering.worker({
+      watching: ({ settle, renew, recover, ...deliveries }) => ({
+        ...deliveries,
+        settle: (settlement) => {
+          isAway ||= receiver.requests.length === 1 && delivering.errors.length === 0;
+          return unless(settle)(settlement);
+        },
+        renew: unless(renew),
+        recover: unless(recover),
+      }),
+    });
+    await worker.start();
+    for (let count = 1; count <= 5; count += 1) {
+      await expect.poll(() => delivering.errors.length).toBeGreaterThanOrEqual(count);
+      delivering.time.pass(5_000);
+    }
+    isAway = false;
+    worker.retryNow();
+    await expect.poll(() => delivering.settled).toEqual(['delivered']);
+    expect(receiver.requests).toHaveLength(1);
+    expect(await delivering.read(id)).toMatchObject({ attempts: 1, unknowns: 0 });
+  });
+
+  test('when a target is read costs a delivery none of its repetitions', async () => {
+    const delivering = await Delivering.begin();
+    await delivering.install('acme', ['s1']);
+    const [id = ''] = await delivering.accept('acme', 's1', urls('http://localhost', 1));
+    let unread = 12;
+    const worker = delivering.worker({
+      attempting: async () =>
+        unread-- > 0 ? UNREAD : { ending: { end: 'delivered', outcome: 'answered 200' } },
+    });
+    await worker.start();
+    while (unread > 0) {
+      await turns();
+      delivering.time.pass(1_000);
+    }
+    await expect.poll(() => delivering.settled).toEqual(['delivered']);
+    expect(await delivering.read(id)).toMatchObject({ faults: 0, unknowns: 0, retries: 0 });
   });
 
   // A commit of unknown end: the repeated write changes nothing, and the first one had the due

@@ -3,7 +3,7 @@
  */
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Gathered, GroupCommit } from '../../../src/database/group-commit.ts';
+import { Gathered, GroupCommit, type GroupCommitOptions } from '../../../src/database/group-commit.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 import { openTestDatabase } from '../../support/store/test-engine.ts';
@@ -11,7 +11,7 @@ import { openTestDatabase } from '../../support/store/test-engine.ts';
 /**
  * A database with a table of unique numbers; the foreign key to a parent is checked at the commit.
  */
-async function opened() {
+async function opened(options: GroupCommitOptions = {}) {
   const folder = await temporaryFolder({ inMemory: true });
   const database = await openTestDatabase(folder);
   onTestFinished(() => database.destroy());
@@ -23,7 +23,7 @@ async function opened() {
     const { rows } = await sql<{ n: number }>`select n from numbers order by n`.execute(database);
     return rows.map(({ n }) => n);
   };
-  return { commits: new GroupCommit(database), committed };
+  return { commits: new GroupCommit(database, options), committed };
 }
 
 /** Inserts a number, and counts the executions. */
@@ -60,6 +60,26 @@ describe('a group commit', () => {
     expect(await committed()).toEqual([1, 2, 3]);
     // Once with the failing one, and then in its half, or in that half's halves.
     expect(good.map((work) => work.runs)).toEqual([2, 2, 3]);
+  });
+
+  test('refuses work that waits too long for a transaction that does not end, before it is run', async () => {
+    const { commits, committed } = await opened({ waitMsMax: 10 });
+    const { promise: hangs, resolve: end } = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
+    const first = commits.run(async (transaction) => {
+      started.resolve();
+      await hangs;
+      return put(1)(transaction);
+    });
+    await started.promise;
+    const late = put(2);
+    await expect(commits.run(late)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', status: 503 });
+    end();
+    expect(await first).toBe(1);
+    expect(await commits.run(put(3))).toBe(3);
+    expect(late.runs).toBe(0);
+    expect(await committed()).toEqual([1, 3]);
+    await commits.close();
   });
 
   test('isolates one failure among a thousand in a few transactions, not in a thousand', async () => {

@@ -228,7 +228,7 @@ describe('work that collides with that of another node', () => {
     [
       'in a group commit',
       (database: Database, work: (transaction: Database) => Promise<string>) =>
-        new GroupCommit(database, 2).run(work),
+        new GroupCommit(database, { inFlightMax: 2 }).run(work),
     ],
   ] as const)('%s is run again, and sees what the other one has written', async (_, run) => {
     const { one, two } = await nodes(2);

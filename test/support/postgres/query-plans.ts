@@ -75,7 +75,25 @@ const typeIn = (text: string, index: number): string =>
   new RegExp(`\\$${index + 1}(::\\w+(?:\\[\\])?)`).exec(text)?.[1] ?? '';
 
 function literal(client: ClientBase, value: unknown, type: string): string {
+  if (Buffer.isBuffer(value)) return literal(client, elementsOf(value), type);
   if (Array.isArray(value)) return `array[${value.map((one) => literal(client, one, '')).join(', ')}]${type}`;
   if (value === null || value === undefined) return 'null';
   return typeof value === 'number' ? String(value) : client.escapeLiteral(String(value));
+}
+
+const HEADER_BYTES = 20;
+const BIGINT = 20;
+
+/** The elements of an array in the binary format of PostgreSQL (`array-parameter.ts`). */
+function elementsOf(array: Buffer): (string | number | null)[] {
+  const isWhole = array.readInt32BE(8) === BIGINT;
+  const elements: (string | number | null)[] = [];
+  for (let at = HEADER_BYTES; at < array.length; ) {
+    const length = array.readInt32BE(at);
+    const start = at + 4;
+    at = start + Math.max(0, length);
+    if (length < 0) elements.push(null);
+    else elements.push(isWhole ? Number(array.readBigInt64BE(start)) : array.toString('utf8', start, at));
+  }
+  return elements;
 }

@@ -5,8 +5,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Client, Pool } from 'pg';
 import { openDatabase } from '../../../src/database/database.ts';
+import { connectionSettings } from '../../../src/database/postgres/postgres-clients.ts';
 import { PostgresDialect } from '../../../src/database/postgres/postgres-dialect.ts';
-import { connectionSettings } from '../../../src/database/postgres/postgres-engine.ts';
 
 /** A linguistic order; the server of Debian 12 can give a database one since version 15. */
 const LINGUISTIC = `template template0 encoding 'UTF8' locale_provider icu icu_locale 'en-US'`;

@@ -11,9 +11,10 @@ import { type Dialect, sql } from 'kysely';
 import { Pool, type QueryResult } from 'pg';
 import { openDatabase } from '../../../src/database/database.ts';
 import type { Engine } from '../../../src/database/engine.ts';
+import { connectionPool, connectionSettings } from '../../../src/database/postgres/postgres-clients.ts';
 import { PostgresDialect } from '../../../src/database/postgres/postgres-dialect.ts';
 import { PostgresDriver } from '../../../src/database/postgres/postgres-driver.ts';
-import { connectionSettings, PostgresEngine } from '../../../src/database/postgres/postgres-engine.ts';
+import { PostgresEngine } from '../../../src/database/postgres/postgres-engine.ts';
 import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import type { Database, Tables } from '../../../src/database/tables.ts';
 import { databaseAt } from '../postgres/template.ts';
@@ -44,9 +45,8 @@ export const testEngine = (folder: string): (() => Engine) | undefined =>
 export async function testDialect(folder: string, { isEmpty = false } = {}): Promise<Dialect> {
   if (!IS_POSTGRES) return sqliteDialect(join(folder, 'annex.db'));
   const url = await makeDatabase(folder, isEmpty ? 'template0' : TEMPLATE);
-  const pool = new Pool({ ...connectionSettings(url), max: 5 });
   // The database is dropped at the end of a test, with the connections to it.
-  pool.on('error', () => undefined);
+  const pool = connectionPool({ ...connectionSettings(url), max: 5 });
   return new PostgresDialect(pool, randomUUID());
 }
 

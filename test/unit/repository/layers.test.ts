@@ -59,7 +59,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['delivery-worker.ts', 'accept/recipients.ts'],
     ['attempts.ts', 'backlog-poll.ts', 'left-backlog.ts'],
     ['handler-delivery.ts', 'webhook-delivery.ts', 'lifecycle/'],
-    ['event-call.ts', 'failure-text.ts', 'leases.ts'],
+    ['event-call.ts', 'failure-text.ts', 'leases.ts', 'repeated-writes.ts'],
     ['in-flight.ts'],
     ['retry.ts', 'worker-loop.ts'],
     ['scheduler/fair-scheduler.ts'],

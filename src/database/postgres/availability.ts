@@ -1,0 +1,146 @@
+/**
+ * What a node knows of the state of its database, from the results of its statements and from its
+ * connection for notices.
+ *
+ * Attack, or a bad day: the database is away, and each of thousands of requests and deliveries
+ * writes the same error to the operator's log. Here a failure is reported once when it begins and
+ * once when it is over. Reports lag on purpose: a failure is over when nothing has failed for a
+ * while. What the health checks and the workers are told does not lag.
+ */
+import type { DatabaseState } from '../engine.ts';
+
+/** Without a failure for this long, it is over: longer than a statement waits for a lock. */
+const QUIET_MS = 8_000;
+/** The same after the database did not answer at all: its return is certain. */
+const QUIET_AFTER_LOSS_MS = 1_500;
+/** Between two notes to the workers that writes succeed again. */
+const BACK_EVERY_MS = 2_000;
+
+export interface AvailabilityParts {
+  /** Monotonic clock, in milliseconds. */
+  readonly ticks: () => number;
+  /** Receives the beginning of a failure. */
+  failed(cause: unknown): void;
+  /** Receives the end of a failure. @param failures statements that failed meanwhile */
+  recovered(lastedMs: number, failures: number): void;
+  /** Receives that writes succeed again after one did not. */
+  back(): void;
+}
+
+/** A failure that has been reported, and is not over. */
+interface Trouble {
+  readonly since: number;
+  failures: number;
+  hasBeenLost: boolean;
+}
+
+export class Availability {
+  readonly #parts: AvailabilityParts;
+  #trouble: Trouble | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isLost = false;
+  #cut: unknown;
+  #isWritable = true;
+  /** Whether a transaction was committed although the connection for notices is lost. */
+  #worksAllTheSame = false;
+  #answeredAt = Number.NEGATIVE_INFINITY;
+  #failedAt = Number.NEGATIVE_INFINITY;
+  #backAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: AvailabilityParts) {
+    this.#parts = parts;
+  }
+
+  get state(): DatabaseState {
+    const reachable = !this.#isLost || this.#worksAllTheSame;
+    return { reachable, writable: reachable && this.#isWritable };
+  }
+
+  /**
+   * Why statements are not even sent: nothing has come from the server for a while, not even a
+   * refusal. Undefined if they are.
+   */
+  get cut(): unknown {
+    return this.#cut;
+  }
+
+  /** When the server last answered a statement, by the monotonic clock. */
+  get answeredAt(): number {
+    return this.#answeredAt;
+  }
+
+  /** The server has answered a statement. */
+  answered(): void {
+    this.#answeredAt = this.#parts.ticks();
+  }
+
+  /** A transaction has been committed. */
+  committed(): void {
+    this.#worksAllTheSame = this.#isLost;
+    if (this.#isWritable) return;
+    this.#isWritable = true;
+    const now = this.#parts.ticks();
+    if (now - this.#backAt >= BACK_EVERY_MS) {
+      this.#backAt = now;
+      this.#parts.back();
+    }
+    this.#endSoon();
+  }
+
+  /** A statement has failed for a reason that passes. */
+  failed(cause: unknown): void {
+    this.#isWritable = false;
+    this.#begin(cause);
+    if (this.#trouble !== undefined) this.#trouble.failures += 1;
+  }
+
+  /** The connection for notices is lost. @param isCut whether nothing at all is answered */
+  lost(cause: unknown, isCut: boolean): void {
+    this.#isLost = true;
+    this.#worksAllTheSame = false;
+    this.#cut = isCut ? cause : undefined;
+    this.#begin(cause);
+    if (this.#trouble !== undefined) this.#trouble.hasBeenLost = true;
+  }
+
+  /** The connection for notices works again. */
+  found(): void {
+    this.#isLost = false;
+    this.#cut = undefined;
+    this.#isWritable = true;
+    this.#endSoon();
+  }
+
+  /** Nothing is reported any more. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#trouble = { since: 0, failures: 0, hasBeenLost: false };
+  }
+
+  #begin(cause: unknown): void {
+    this.#failedAt = this.#parts.ticks();
+    if (this.#trouble !== undefined) return;
+    this.#trouble = { since: this.#failedAt, failures: 0, hasBeenLost: false };
+    this.#parts.failed(cause);
+  }
+
+  /** Looks again once the time without a failure has passed. */
+  #endSoon(): void {
+    if (this.#trouble === undefined) return;
+    clearTimeout(this.#timer);
+    const quietMs = this.#trouble.hasBeenLost ? QUIET_AFTER_LOSS_MS : QUIET_MS;
+    const waitMs = this.#failedAt + quietMs - this.#parts.ticks();
+    if (waitMs > 0) this.#timer = setTimeout(() => this.#end(), waitMs).unref();
+    else this.#end();
+  }
+
+  #end(): void {
+    // Failed again meanwhile: the next success looks again.
+    if (this.#trouble === undefined || this.#isLost || !this.#isWritable) return;
+    const { since, failures, hasBeenLost } = this.#trouble;
+    const now = this.#parts.ticks();
+    if (now - this.#failedAt < (hasBeenLost ? QUIET_AFTER_LOSS_MS : QUIET_MS)) return this.#endSoon();
+    this.#trouble = undefined;
+    this.#parts.recovered(Math.round(now - since), failures);
+  }
+}

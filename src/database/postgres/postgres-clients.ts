@@ -1,0 +1,100 @@
+/**
+ * Connections to PostgreSQL: their settings, and how they end. A server that hangs, restarts or
+ * is cut off must cost a statement, and never the node or a connection that nobody counts.
+ */
+import { Client, type ClientConfig, Pool, TypeOverrides } from 'pg';
+
+/** Time-outs of the server, and of the client for a server that does not answer at all. */
+const STATEMENT_MS = 15_000;
+/** Short: a request waits for a lock, and then has to be answered. */
+const LOCK_WAIT_MS = 4_000;
+const IDLE_IN_TRANSACTION_MS = 20_000;
+const ANSWER_MS = 18_000;
+const CONNECT_MS = 5_000;
+/** For a connection of the pool to be free: a burst of changes to one installation takes turns. */
+const FREE_MS = 15_000;
+/** How long the end of a session waits for the server. */
+const END_MS = 500;
+/** Object ids of `bigint` and `numeric`: none of ours exceeds what a number holds exactly. */
+const WHOLE_NUMBERS = [20, 1700];
+
+/**
+ * What every session begins with: each commit is synced to disk, if that is not the default. And
+ * the server ends the session of a node that is cut off after half a minute, with its locks and its
+ * place in the queue of notices; by default, after two hours.
+ */
+const BEGIN_SESSION = `
+  select set_config(name, value, false) from (values ('tcp_keepalives_idle', '10'),
+    ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '4'), ('tcp_user_timeout', '30000'),
+    ('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on'
+      else current_setting('synchronous_commit') end)) as settings (name, value)`;
+
+/**
+ * The statements of the store seek in indexes, as on SQLite, which knows no other way. PostgreSQL
+ * keeps the plan of a prepared statement for as long as its connection lasts, and while tables are
+ * small it prefers to read them whole: these settings of a connection keep it from that. To compile
+ * a plan takes longer than to run it.
+ */
+export const SEEK = `select ${['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit']
+  .map((setting) => `set_config('${setting}', 'off', false)`)
+  .join(', ')}`;
+
+/** The settings of every connection. */
+export function connectionSettings(url: string): ClientConfig {
+  const types = new TypeOverrides();
+  for (const id of WHOLE_NUMBERS) types.setTypeParser(id, Number);
+  return {
+    connectionString: url,
+    application_name: 'annex',
+    types,
+    pipeline: true,
+    keepAlive: true,
+    connectionTimeoutMillis: CONNECT_MS,
+    statement_timeout: STATEMENT_MS,
+    lock_timeout: LOCK_WAIT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    query_timeout: ANSWER_MS,
+  } as ClientConfig;
+}
+
+/** Sends the first statement of a session. Its failure fails the next one, too. */
+export function beginSession(client: Pick<Client, 'query'>): void {
+  client.query(BEGIN_SESSION).catch(() => undefined);
+}
+
+/** A pool whose connections may be lost at any time, in use or idle. */
+export function connectionPool(settings: ClientConfig & { readonly max: number }): Pool {
+  const pool = new Pool({ ...settings, connectionTimeoutMillis: FREE_MS, Client: PooledClient });
+  // An idle connection that is lost is replaced when the next one is needed.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => {
+    // The pool does not listen while a connection is in use: without a listener, the error of a
+    // lost connection ends the process. Its statement fails, which is enough.
+    client.on('error', () => undefined);
+    beginSession(client);
+    client.query(SEEK).catch(() => undefined);
+  });
+  return pool;
+}
+
+/** Connects within the usual time, however long the pool may wait for it. */
+class PooledClient extends Client {
+  constructor(settings: ClientConfig = {}) {
+    super({ ...settings, connectionTimeoutMillis: CONNECT_MS });
+  }
+}
+
+/**
+ * Ends a session in an orderly way, or its socket if the server does not answer. Never rejects.
+ */
+export async function endSession(client: Client): Promise<void> {
+  const timer = setTimeout(() => cutOff(client), END_MS).unref();
+  await client.end().catch(() => undefined);
+  clearTimeout(timer);
+}
+
+/** Ends a connection at once: its statements fail. */
+export function cutOff(client: object): void {
+  const { connection } = client as { readonly connection?: { readonly stream: { destroy(): void } } };
+  connection?.stream.destroy();
+}

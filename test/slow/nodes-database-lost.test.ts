@@ -1,0 +1,86 @@
+/**
+ * Nodes under load whose database stops doing its work for some seconds, in each way that it may.
+ * Skipped where PostgreSQL is not installed. The long version is `npm run bench:nodes`.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as failures from '../support/nodes/database-failures.ts';
+import { lostDatabase } from '../support/nodes/lost-database.ts';
+import { NodeGroup } from '../support/nodes/node-group.ts';
+import { HAS_POSTGRES, PostgresCluster } from '../support/nodes/postgres-cluster.ts';
+
+/** A server that runs out of connections soon. */
+const CONNECTIONS_MAX = 30;
+const DISK_MIB = 320;
+/** Longer than a statement waits for a lock. */
+const LASTS_MS = 6_000;
+const LOAD = { clients: 6, clientEveryMs: 100 };
+
+const WAYS: readonly (readonly [string, failures.MakeFailure])[] = [
+  ['stopped and started again', failures.stopped],
+  ['killed and started again', failures.killed],
+  ['out of connections', failures.outOfConnections],
+  ['locked by somebody', failures.locked],
+  ['read-only', failures.readOnly],
+];
+
+let cluster: PostgresCluster;
+let group: NodeGroup;
+
+async function survives(make: failures.MakeFailure): Promise<void> {
+  const { events, calls, logged, ...result } = await lostDatabase(group, make(cluster, LASTS_MS), LOAD);
+  const none = { lost: [], doubled: [], forked: [], badSignatures: 0 };
+  expect(result).toMatchObject({
+    ...none,
+    isAlive: true,
+    areLinesKept: true,
+    ready: [503, 200],
+    healthy: [200, 200],
+  });
+  expect(Object.keys(events.statuses)).toContain('503');
+  // What was on its way when it began, or small enough for a full disk, is accepted.
+  expect(['200', '202', '503']).toEqual(expect.arrayContaining(Object.keys(events.statuses)));
+  expect(events.withoutRetryAfter).toBe(0);
+  expect(Object.keys(calls.statuses)).toEqual(['200']);
+  expect(logged).toEqual([
+    expect.stringContaining('the database is not available'),
+    expect.stringContaining('the database answers again'),
+  ]);
+}
+
+describe.skipIf(!HAS_POSTGRES)('nodes whose database is', () => {
+  beforeAll(async () => {
+    cluster = await PostgresCluster.start({ settings: { max_connections: CONNECTIONS_MAX } });
+    group = await NodeGroup.start({ cluster, nodes: [{}, {}] });
+  }, 120_000);
+  afterAll(async () => {
+    await group?.end();
+    await cluster?.remove();
+  });
+
+  test.each(WAYS)(
+    '%s refuse events for a while, lose none, and serve calls',
+    async (_, make) => {
+      await survives(make);
+    },
+    180_000,
+  );
+});
+
+test.skipIf(!HAS_POSTGRES)(
+  'nodes whose database has no disk space left lose no event, and serve calls',
+  async ({ skip }) => {
+    const disk = await failures.SmallDisk.mount(DISK_MIB);
+    if (disk === undefined) return skip('This process may not mount a small disk.');
+    try {
+      const settings = { max_wal_size: '64MB', min_wal_size: '32MB' };
+      cluster = await PostgresCluster.start({ settings, place: disk.folder });
+      group = await NodeGroup.start({ cluster, nodes: [{}] });
+      await survives(failures.diskFull);
+    } finally {
+      await group?.end();
+      await cluster?.remove();
+      await disk.unmount();
+    }
+  },
+  180_000,
+);
