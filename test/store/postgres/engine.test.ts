@@ -160,7 +160,7 @@ describe('a notice', () => {
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
     );
     for (const { heard } of [one, two]) await expect.poll(() => heard).toEqual(['missed', 'back']);
-    expect(two.notes.map((note) => note.split(':')[0])).toEqual(['warn', 'error', 'info']);
+    await expect.poll(() => two.notes.map((note) => note.split(':')[0])).toEqual(['warn', 'error', 'info']);
     // Connections of the pool that were ended are replaced.
     await expect.poll(() => announce(one.database, 'tokens').then(() => 'sent', String)).toBe('sent');
     await expect.poll(() => two.heard).toContainEqual({ change: 'tokens', about: [] });
