@@ -202,9 +202,12 @@ export class CallLog implements CallObserver {
   }
 
   async #fetchMapper(script: string): Promise<void> {
-    const map = await this.#parts.registry.sourceMap(script).catch(() => undefined);
+    let isRead = true;
+    const map = await this.#parts.registry.sourceMap(script).catch(() => void (isRead = false));
     const mapper: MapText = map === undefined ? (text) => text : createStackMapper(map, scriptUrl(script));
-    this.#mappers.set(script, mapper, { size: 1 + (map?.length ?? 0) * MAPPER_BYTES_PER_MAP_BYTE });
+    // Not kept if the store did not answer: the next line asks again.
+    if (isRead)
+      this.#mappers.set(script, mapper, { size: 1 + (map?.length ?? 0) * MAPPER_BYTES_PER_MAP_BYTE });
     const lines = this.#waiting.get(script) ?? [];
     this.#waiting.delete(script);
     for (const line of lines) this.#write(line, mapper(line.text));
