@@ -203,7 +203,10 @@ export class CallLog implements CallObserver {
 
   async #fetchMapper(script: string): Promise<void> {
     let isRead = true;
-    const map = await this.#parts.registry.sourceMap(script).catch(() => void (isRead = false));
+    const map = await this.#parts.registry.sourceMap(script).catch(() => {
+      isRead = false;
+      return undefined;
+    });
     const mapper: MapText = map === undefined ? (text) => text : createStackMapper(map, scriptUrl(script));
     // Not kept if the store did not answer: the next line asks again.
     if (isRead)

@@ -60,7 +60,7 @@ export class BacklogPoll {
     if (this.#walking === undefined) this.#next(0);
   }
 
-  /** Asks the other nodes to look now: this one has as much in flight as it may. */
+  /** Asks the other nodes to look now: this one has much in flight. */
   callForHelp(): void {
     const { ticks, callForHelp } = this.#parts;
     if (ticks() - this.#calledForHelpAt < CALL_FOR_HELP_MS) return;

@@ -136,7 +136,8 @@ export class DeliveryWorker {
   /** Adds deliveries that are due. */
   add(deliveries: readonly WaitingDelivery[]): void {
     for (const delivery of deliveries) this.#scheduler.add(delivery);
-    if (this.#scheduler.inFlight >= this.#parts.limits.deliveriesInFlight) this.#poll?.callForHelp();
+    // One integration alone never takes all places.
+    if (2 * this.#scheduler.inFlight >= this.#parts.limits.deliveriesInFlight) this.#poll?.callForHelp();
     this.#passSoon();
   }
 

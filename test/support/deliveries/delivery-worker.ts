@@ -216,17 +216,23 @@ export class Delivering {
    * @param lookup resolves receivers; to this machine by default
    * @param attempting replaces the attempts
    * @param watching replaces methods of the store, to observe them or to make them fail
+   * @param isShared whether it is one of several nodes
+   * @param callForHelp asks the other nodes to look for due deliveries
    */
   worker({
     lookup = () => Promise.resolve(['127.0.0.1']),
     chance = Math.random,
     attempting,
     watching = (deliveries: WorkerStore): WorkerStore => deliveries,
+    isShared = false,
+    callForHelp = () => undefined,
   }: {
     lookup?: Lookup;
     chance?: () => number;
     attempting?: Attempts['make'];
     watching?: (deliveries: WorkerStore) => WorkerStore;
+    isShared?: boolean;
+    callForHelp?: () => void;
   } = {}): DeliveryWorker {
     const { store, limits, time } = this;
     const { clock, ticks, after } = time;
@@ -263,7 +269,7 @@ export class Delivering {
     };
     const worker = new DeliveryWorker({
       ...{ queue: deliveries, claims: deliveries, attempts, callLog, metrics, limits },
-      ...{ clock, ticks, after, chance, onError, isShared: false, callForHelp: () => undefined },
+      ...{ clock, ticks, after, chance, onError, isShared, callForHelp },
     });
     this.#worker = worker;
     return worker;
