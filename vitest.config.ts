@@ -50,7 +50,7 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...SHARED, ...SERVICE],
         },
       },
-      // Suites of the other two once more, with the stores and services on PostgreSQL.
+      // Suites of the others once more, with the stores and services on PostgreSQL.
       {
         extends: true,
         test: {

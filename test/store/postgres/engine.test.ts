@@ -14,7 +14,7 @@ import { PostgresEngine, type PostgresOptions } from '../../../src/database/post
 import type { Database } from '../../../src/database/tables.ts';
 import { inTransaction } from '../../../src/database/transaction.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
-import { makeDatabase, onServer } from '../../support/store/test-engine.ts';
+import { EMPTY, makeDatabase, onServer } from '../../support/store/test-engine.ts';
 
 /** One node. */
 interface Node {
@@ -35,7 +35,7 @@ const engineOn = (url: string, folder: string, options: Partial<PostgresOptions>
 /** Nodes on one database. */
 async function nodes(count: number, { isEmpty = false } = {}) {
   const folder = await temporaryFolder();
-  const url = await makeDatabase(folder, isEmpty ? 'template0' : undefined);
+  const url = await makeDatabase(folder, isEmpty ? EMPTY : undefined);
   const name = new URL(url).pathname.slice(1);
   const open = async (): Promise<Node> => {
     const heard: Node['heard'] = [];

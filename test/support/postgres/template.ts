@@ -8,7 +8,7 @@ import { openDatabase } from '../../../src/database/database.ts';
 import { connectionSettings } from '../../../src/database/postgres/postgres-clients.ts';
 import { PostgresDialect } from '../../../src/database/postgres/postgres-dialect.ts';
 
-/** A linguistic order; the server of Debian 12 can give a database one since version 15. */
+/** A linguistic order. */
 const LINGUISTIC = `template template0 encoding 'UTF8' locale_provider icu icu_locale 'en-US'`;
 
 /** Runs one statement on a server. @param url its database `postgres`, or another one */
@@ -29,15 +29,25 @@ export function databaseAt(server: string, name: string): string {
   return url.href;
 }
 
-/** Makes the database. @returns its name */
-export async function makeTemplate(server: string): Promise<string> {
+/** First version that makes a database from a locale of ICU, and copies one file by file. */
+const SINCE = 150_000;
+
+export interface Template {
+  readonly name: string;
+  /** How `create database` copies it: file by file costs a third of what the log does. */
+  readonly copied: string;
+}
+
+export async function makeTemplate(server: string): Promise<Template> {
   const name = `annex_template_${randomBytes(6).toString('hex')}`;
-  // Servers that were built without ICU, or before version 15, only know the locales of the system.
+  const { rows } = await runOn(server, `select current_setting('server_version_num')::integer as version`);
+  const copied = `template ${name}${rows[0].version >= SINCE ? ' strategy file_copy' : ''}`;
+  // Servers that were built without ICU only know the locales of the system.
   await runOn(server, `create database ${name} ${LINGUISTIC}`).catch(() =>
     runOn(server, `create database ${name}`),
   );
   const pool = new Pool({ ...connectionSettings(databaseAt(server, name)), max: 2 });
   const database = await openDatabase(new PostgresDialect(pool, randomUUID()));
   await database.destroy();
-  return name;
+  return { name, copied };
 }

@@ -19,7 +19,9 @@ import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
 import type { Database, Tables } from '../../../src/database/tables.ts';
 import { databaseAt } from '../postgres/template.ts';
 
-const { ANNEX_TEST_STORES: SERVER, ANNEX_TEST_TEMPLATE: TEMPLATE = 'template1' } = process.env;
+const { ANNEX_TEST_STORES: SERVER, ANNEX_TEST_TEMPLATE: TEMPLATE = '' } = process.env;
+/** A database without the schema. */
+export const EMPTY = 'template template0';
 
 /** Whether the stores of this test file are on PostgreSQL. */
 export const IS_POSTGRES = SERVER !== undefined;
@@ -44,7 +46,7 @@ export const testEngine = (folder: string): (() => Engine) | undefined =>
 /** The dialect for the database of a folder. @param isEmpty without the schema, if it is new */
 export async function testDialect(folder: string, { isEmpty = false } = {}): Promise<Dialect> {
   if (!IS_POSTGRES) return sqliteDialect(join(folder, 'annex.db'));
-  const url = await makeDatabase(folder, isEmpty ? 'template0' : TEMPLATE);
+  const url = await makeDatabase(folder, isEmpty ? EMPTY : TEMPLATE);
   // The database is dropped at the end of a test, with the connections to it.
   const pool = connectionPool({ ...connectionSettings(url), max: 5 });
   return new PostgresDialect(pool, randomUUID());
@@ -109,18 +111,21 @@ export async function dropDatabase(folder: string): Promise<void> {
   if (MADE.delete(name)) await onServer(`drop database if exists ${name} with (force)`);
 }
 
-/** Makes the database of a folder unless it exists. @returns its URL */
-export async function makeDatabase(folder: string, template = TEMPLATE): Promise<string> {
+/**
+ * Makes the database of a folder unless it exists. @param copied what it is a copy of, as `create
+ * database` takes it @returns its URL
+ */
+export async function makeDatabase(folder: string, copied = TEMPLATE): Promise<string> {
   const name = nameOf(folder);
-  const made = MADE.get(name) ?? createDatabase(name, template);
+  const made = MADE.get(name) ?? createDatabase(name, copied);
   MADE.set(name, made);
   await made;
   return postgresUrl(folder);
 }
 
 /** Another process of the test may have made it. */
-async function createDatabase(name: string, template: string): Promise<void> {
-  await onServer(`create database ${name} template ${template}`).catch((cause) => {
+async function createDatabase(name: string, copied: string): Promise<void> {
+  await onServer(`create database ${name} ${copied}`).catch((cause) => {
     if (cause.code !== EXISTS) throw cause;
   });
 }

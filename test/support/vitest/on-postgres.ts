@@ -6,4 +6,4 @@ import { inject } from 'vitest';
 
 const { server, template } = inject('postgres');
 process.env['ANNEX_TEST_STORES'] = server;
-process.env['ANNEX_TEST_TEMPLATE'] = template;
+process.env['ANNEX_TEST_TEMPLATE'] = template.copied;

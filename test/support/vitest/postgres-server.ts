@@ -4,12 +4,12 @@
  */
 import type { TestProject } from 'vitest/node';
 import { PostgresCluster } from '../postgres/cluster.ts';
-import { makeTemplate, runOn } from '../postgres/template.ts';
+import { makeTemplate, runOn, type Template } from '../postgres/template.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** URL of the server's database for administration, and the name of the template. */
-    postgres: { readonly server: string; readonly template: string };
+    /** URL of the server's database for administration, and what tests copy. */
+    postgres: { readonly server: string; readonly template: Template };
   }
 }
 
@@ -17,9 +17,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const given = process.env['ANNEX_TEST_POSTGRES'];
   const cluster = given === undefined ? await PostgresCluster.start() : undefined;
   const server = cluster?.url ?? given ?? '';
-  const end = async (template?: string) => {
+  const end = async (template?: Template) => {
     if (cluster !== undefined) await cluster.stop();
-    else if (template !== undefined) await runOn(server, `drop database if exists ${template} with (force)`);
+    else if (template !== undefined)
+      await runOn(server, `drop database if exists ${template.name} with (force)`);
   };
   try {
     const template = await makeTemplate(server);
