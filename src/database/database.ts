@@ -28,11 +28,14 @@ export class NewerSchema extends Error {
  */
 export async function openDatabase(dialect: Dialect): Promise<Database> {
   const database = new Kysely<Tables>({ dialect });
-  const unknown = (await migrationsIn(database)).filter((name) => !(name in MIGRATIONS));
+  const applied = await migrationsIn(database);
+  const unknown = applied.filter((name) => !(name in MIGRATIONS));
   if (unknown.length > 0) {
     await database.destroy();
     throw new NewerSchema(unknown);
   }
+  // Mostly there is nothing to do, and no need to look at all tables, or to wait for a lock.
+  if (applied.length === Object.keys(MIGRATIONS).length) return database;
   const migrator = new Migrator({
     db: database,
     provider: { getMigrations: async () => ({ ...MIGRATIONS }) },

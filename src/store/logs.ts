@@ -13,6 +13,7 @@
  * lines are looked for (`log-poll.ts`).
  */
 
+import { bulk, type ColumnValue, runForEach, TEXT, WHOLE } from '../database/bulk.ts';
 import { type Page, type PageRequest, page } from '../database/page.ts';
 import { Sequence } from '../database/sequence.ts';
 import type { Database, Tables } from '../database/tables.ts';
@@ -31,11 +32,14 @@ const BUFFERED_BYTES_PER_INSTALLATION = 256 * 1024;
 const LINE_BASE_BYTES = 128;
 /** Installations that one sweep checks. */
 const INSTALLATIONS_PER_SWEEP = 200;
-/**
- * Rows of one insert: 7 columns each, and engines limit the parameters of a statement (SQLite:
- * 32,766).
- */
+/** Rows of one statement: it may block the event loop while it runs. */
 const ROWS_PER_INSERT = 1_000;
+
+/** A line of a pass whose end is not known may be written already. */
+const INSERT_LINE = bulk`
+  insert into log_lines (installation_id, id, version, request_id, level, text, at)
+  values (${TEXT}, ${TEXT}, ${WHOLE}, ${TEXT}, ${WHOLE}, ${TEXT}, ${WHOLE})
+  on conflict do nothing`;
 
 export type { LogLine, StoredLine } from './log-lines.ts';
 
@@ -331,15 +335,15 @@ export class Logs {
   }
 }
 
-/** Lines of a pass whose end is not known may be written already. */
 async function insertLines(transaction: Database, rows: readonly Tables['log_lines'][]): Promise<void> {
   for (let start = 0; start < rows.length; start += ROWS_PER_INSERT)
-    await transaction
-      .insertInto('log_lines')
-      .values(rows.slice(start, start + ROWS_PER_INSERT))
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
+    await runForEach(transaction, INSERT_LINE, rows.slice(start, start + ROWS_PER_INSERT).map(valuesOf));
 }
+
+const valuesOf = (row: Tables['log_lines']): ColumnValue[] => [
+  ...[row.installation_id, row.id, row.version, row.request_id],
+  ...[row.level, row.text, row.at],
+];
 
 const droppedNote = (dropped: number): string =>
   `${dropped} ${dropped === 1 ? 'line was' : 'lines were'} dropped: this installation logs faster than its log is written.`;

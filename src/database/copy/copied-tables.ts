@@ -72,9 +72,16 @@ export const keyOf = ({ columns, key }: CopiedTable, row: CopiedRow): RowKey =>
 export const nameOfRow = (table: CopiedTable, row: CopiedRow): string =>
   `the row of ${table.name} with ${table.key.join(', ')} = ${JSON.stringify(keyOf(table, row)).slice(1, -1)}`;
 
-/** The statement that inserts rows of a table, with their values in the order of its columns. */
+/**
+ * The statement that inserts rows of a table, with their values in the order of its columns. Values
+ * travel as texts, as they were read, also those that are no whole numbers: PostgreSQL refuses
+ * them.
+ */
 export function insertInto({ name, columns }: CopiedTable): BulkStatement {
-  const places = columns.flatMap(({ type }, index) => (index === 0 ? [type] : [', ', type]));
+  const places = columns.flatMap(({ type }, index) => [
+    ...(index === 0 ? [] : [', ']),
+    ...(type === WHOLE ? [TEXT, '::bigint'] : [TEXT]),
+  ]);
   const names = columns.map((column) => `"${column.name}"`).join(', ');
   return new BulkStatement([`insert into "${name}" (${names}) values (`, ...places, ')']);
 }

@@ -14,11 +14,15 @@ export interface KeyRange {
   readonly to?: RowKey | undefined;
 }
 
-export const writeRows = (
+export async function writeRows(
   transaction: Database,
   table: CopiedTable,
   rows: readonly CopiedRow[],
-): Promise<unknown> => runForEach(transaction, insertInto(table), rows);
+): Promise<void> {
+  await runForEach(transaction, insertInto(table), rows);
+  // The driver does not wait for a write that returns nothing. Here its refusal is wanted now.
+  await sql`select 1`.execute(transaction);
+}
 
 /** The rows in a range of keys, in their order; at most `limit` of them. */
 export async function readRows(

@@ -30,7 +30,7 @@ import { openStore, type Store } from '../../../src/store/store.ts';
 import { publication } from '../store/installed.ts';
 import { targetsOf } from '../store/targets.ts';
 import { manifestYaml, OPERATOR, parsed, storeOptions, temporaryFolder } from '../store/temporary-store.ts';
-import { databaseUses } from '../store/test-engine.ts';
+import { databaseIdle } from '../store/test-engine.ts';
 
 interface Timer {
   readonly at: number;
@@ -97,7 +97,7 @@ webhook: {url: url, eventTypes: types}
 export const turns = async (count = 20): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) {
     await new Promise(setImmediate);
-    if (databaseUses() > 0) turn = -1;
+    if (await databaseIdle()) turn = -1;
   }
 };
 

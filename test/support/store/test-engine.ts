@@ -139,25 +139,37 @@ export function onServer(sql: string): Promise<QueryResult> {
 }
 
 let uses = 0;
+let idle = Promise.withResolvers<void>();
 
 /**
- * Statements and transactions of PostgreSQL that are in progress in this process. Always 0 on
- * SQLite, whose statements end in the turn of the event loop in which they begin.
+ * Waits until no statement or transaction of PostgreSQL is in progress in this process. @returns
+ * whether one was; never on SQLite, whose statements end in the turn in which they begin
  */
-export const databaseUses = (): number => uses;
+export async function databaseIdle(): Promise<boolean> {
+  if (uses === 0) return false;
+  await idle.promise;
+  return true;
+}
+
+function endUse(): void {
+  uses -= 1;
+  if (uses > 0) return;
+  idle.resolve();
+  idle = Promise.withResolvers();
+}
 
 // In the driver itself, because an engine makes its own.
 const { acquireConnection, releaseConnection } = PostgresDriver.prototype;
 PostgresDriver.prototype.acquireConnection = async function () {
   uses += 1;
   return acquireConnection.call(this).catch((cause) => {
-    uses -= 1;
+    endUse();
     throw cause;
   });
 };
 PostgresDriver.prototype.releaseConnection = async function (connection) {
-  uses -= 1;
   await releaseConnection.call(this, connection);
+  endUse();
 };
 
 class TestPostgres extends PostgresEngine {
