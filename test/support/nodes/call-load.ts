@@ -10,6 +10,8 @@ export interface CallAnswered {
   /** 0 if the connection failed. */
   readonly status: number;
   readonly tookMs: number;
+  /** Absent if the answer has none. */
+  readonly retryAfter?: string;
 }
 
 export class CallLoad {
@@ -33,14 +35,15 @@ export class CallLoad {
   async #run({ endpointPath }: NodeGroup, node: GroupNode): Promise<void> {
     while (!this.#isEnding) {
       const since = performance.now();
-      const status = await fetch(`${node.running?.open}${endpointPath}`)
+      const answer = await fetch(`${node.running?.open}${endpointPath}`)
         .then(async (response) => {
           await response.text();
-          return response.status;
+          return { status: response.status, retryAfter: response.headers.get('retry-after') };
         })
-        .catch(() => 0);
+        .catch(() => ({ status: 0, retryAfter: null }));
+      const { status, retryAfter } = answer;
       const at = performance.now();
-      this.answers.push({ at, status, tookMs: at - since });
+      this.answers.push({ at, status, tookMs: at - since, ...(retryAfter !== null && { retryAfter }) });
       await passed(EVERY_MS);
     }
   }

@@ -100,7 +100,7 @@ async function cut(group: NodeGroup, proxy: DroppingProxy, options: CutOptions):
     inFlight: mayRepeat.length,
     cutOff: refusalsIn(answered.filter((answer) => answer.node === node.name)),
     other: refusalsIn(answered.filter((answer) => answer.node === other.name)),
-    calls: refusalsIn(called.map((call) => ({ ...call, retryAfter: '' }))),
+    calls: refusalsIn(called),
     callsServedForMs: Math.round(refusedAt - since),
     firstAcceptedMs,
     logged: node.lines.slice(linesBefore).map(({ level, msg }) => `${level} ${msg}`),

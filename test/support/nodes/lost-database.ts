@@ -100,7 +100,7 @@ export async function lostDatabase(
   return {
     failure: failure.name,
     events: refusalsIn(refused),
-    calls: refusalsIn(refusedCalls.map((call) => ({ ...call, retryAfter: '' }))),
+    calls: refusalsIn(refusedCalls),
     ...{ firstAcceptedMs, firstDeliveredMs },
     logged: lines.filter(isAboutIt).map(({ level, msg }) => `${level} ${msg}`),
     lines: lines.length,
