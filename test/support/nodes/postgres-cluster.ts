@@ -90,6 +90,8 @@ export class PostgresCluster {
   async kill(): Promise<void> {
     const server = this.#server?.pid;
     if (server === undefined) return;
+    // Stopped first: a child that it makes meanwhile would live on, and keep the next server away.
+    this.#server?.kill('SIGSTOP');
     const children = childrenOf(server);
     const ended = this.#end('SIGKILL');
     for (const child of children) {
