@@ -22,35 +22,38 @@ import {
 } from './schemas.ts';
 import type { TypedApp } from './typed-routes.ts';
 
-const EntryView = Type.Object({
-  id: Type.String(),
-  at: Time,
-  action: Type.String(),
-  actor: Type.Object({
-    kind: Type.String({ description: 'Kind of the token.' }),
-    token: Type.Optional(
+const EntryView = Type.Object(
+  {
+    id: Type.String(),
+    at: Time,
+    action: Type.String(),
+    actor: Type.Object({
+      kind: Type.String({ description: 'Kind of the token.' }),
+      token: Type.Optional(
+        Type.String({
+          description:
+            'Id of the token; runtime tokens have none, and that of another organization is not shown.',
+        }),
+      ),
+    }),
+    address: Type.Optional(
       Type.String({
         description:
-          'Id of the token; runtime tokens have none, and that of another organization is not shown.',
+          "Address of the client. Absent for an integration's own code; an organization sees it for its own tokens only.",
       }),
     ),
-  }),
-  address: Type.Optional(
-    Type.String({
-      description:
-        "Address of the client. Absent for an integration's own code; an organization sees it for its own tokens only.",
+    requestId: Type.String(),
+    organization: Type.Optional(Type.String()),
+    integration: Type.Optional(Type.String()),
+    installation: Type.Optional(Type.String()),
+    space: Type.Optional(Type.String()),
+    site: Type.Optional(Type.String()),
+    details: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Names of the members that changed, never values.',
     }),
-  ),
-  requestId: Type.String(),
-  organization: Type.Optional(Type.String()),
-  integration: Type.Optional(Type.String()),
-  installation: Type.Optional(Type.String()),
-  space: Type.Optional(Type.String()),
-  site: Type.Optional(Type.String()),
-  details: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'Names of the members that changed, never values.',
-  }),
-});
+  },
+  { title: 'AuditEntry' },
+);
 
 const AuditListQuery = Type.Object(
   {

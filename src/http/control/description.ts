@@ -5,6 +5,7 @@
  */
 import type { FastifySchema } from 'fastify';
 import Type from 'typebox';
+import { camelCase, capitalized, operationName } from './operation-name.ts';
 
 /** A route as the plugin for the description passes it. */
 interface Described {
@@ -29,38 +30,43 @@ const bytes = (description: string) =>
   Type.Optional(Type.Unsafe<string>({ type: 'string', format: 'binary', description }));
 
 /** The parts that `publish/receive-upload.ts` reads. */
-const UPLOAD = Type.Object({
-  manifest: Type.Optional(
-    Type.String({
-      description:
-        'YAML, or the path of an uploaded file; where it is absent, the one `…-manifest.yaml` among the files.',
-    }),
-  ),
-  secrets: Type.Optional(Type.String({ description: 'JSON object: name of a secret → its value.' })),
-  files: Type.Optional(
-    Type.Array(Type.Unsafe<string>({ type: 'string', format: 'binary' }), {
-      description: 'Any number; the file name of each is its path relative to the manifest.',
-    }),
-  ),
-  archive: bytes('The same as one .tar or .tar.gz, instead of `files`.'),
-  script: bytes('One ready ES module; files beside it are its manifest and its images.'),
-  env: Type.Optional(
-    Type.String({ description: 'Name of the environment in `envs` of the manifest; else `default`.' }),
-  ),
-});
+const UPLOAD = Type.Object(
+  {
+    manifest: Type.Optional(
+      Type.String({
+        description:
+          'YAML, or the path of an uploaded file; where it is absent, the one `…-manifest.yaml` among the files.',
+      }),
+    ),
+    secrets: Type.Optional(
+      Type.Record(Type.String(), Type.String(), { description: 'JSON: name of a secret → its value.' }),
+    ),
+    files: Type.Optional(
+      Type.Array(Type.Unsafe<string>({ type: 'string', format: 'binary' }), {
+        description: 'Any number; the file name of each is its path relative to the manifest.',
+      }),
+    ),
+    archive: bytes('The same as one .tar or .tar.gz, instead of `files`.'),
+    script: bytes('One ready ES module; files beside it are its manifest and its images.'),
+    env: Type.Optional(
+      Type.String({ description: 'Name of the environment in `envs` of the manifest; else `default`.' }),
+    ),
+  },
+  { title: 'Upload' },
+);
 
 /** The schema of a route as the description shows it. */
 export function described({ schema, url, route }: Described): { schema: FastifySchema; url: string } {
   if (schema?.hide === true) return { schema, url };
-  const segments = url.split('/').filter((segment) => segment !== '' && segment !== 'v1');
-  const method = typeof route.method === 'string' ? route.method : (route.method[0] ?? 'get');
+  const method = typeof route.method === 'string' ? route.method : (route.method[0] ?? 'GET');
+  const { noun, verb } = operationName(method.toUpperCase(), url);
   const isUpload = schema?.consumes?.includes('multipart/form-data') === true;
   return {
     url,
     schema: {
       ...schema,
-      operationId: [method.toLowerCase(), ...segments.map(wordOf)].join(''),
-      tags: [nounOf(segments)],
+      operationId: `${camelCase(noun)}${capitalized(verb)}`,
+      tags: [noun],
       ...(isUpload && { body: UPLOAD }),
       // The types of the SDK's client are generated from these operations.
       ...(route.config?.runtime === true && { 'x-runtime': true }),
@@ -78,16 +84,4 @@ export function withOptionalBodies(paths: object): void {
       if (operation.requestBody) operation.requestBody.required = false;
     }
   }
-}
-
-/** `install-links` → `InstallLinks`, `:name` → `ByName`. */
-function wordOf(segment: string): string {
-  const words = segment.startsWith(':') ? ['by', segment.slice(1)] : segment.split(/[^A-Za-z0-9]+/);
-  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
-}
-
-/** Routes below an integration are tagged with their own noun. */
-function nounOf(segments: readonly string[]): string {
-  const [first = '', ...others] = segments.filter((segment) => !/[:*]/.test(segment));
-  return (first === 'integrations' ? others[0] : undefined) ?? first;
 }

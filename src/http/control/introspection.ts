@@ -18,20 +18,23 @@ import type { TypedApp } from './typed-routes.ts';
 
 const IntrospectionBody = Type.Object(
   { token: Type.String({ minLength: 1, maxLength: RUNTIME_TOKEN_CHARS_MAX }) },
-  { additionalProperties: false },
+  { title: 'TokenToIntrospect', additionalProperties: false },
 );
 
-const IntrospectionView = Type.Object({
-  active: Type.Boolean({ description: 'The other members are present if this is true.' }),
-  kind: Type.Optional(Type.Enum(['integration', 'installation'])),
-  integration: Type.Optional(Type.String({ description: 'Its name.' })),
-  installation: Type.Optional(Type.String({ description: 'Its id.' })),
-  organization: Type.Optional(Type.String({ description: 'The organization that installed.' })),
-  space: Type.Optional(Type.String({ description: 'The space of the call that the token was made for.' })),
-  site: Type.Optional(Type.String({ description: 'The site of the call that the token was made for.' })),
-  scopes: Type.Optional(Type.Array(Type.String(), { description: 'Of the version that runs.' })),
-  expiresAt: Type.Optional(Time),
-});
+const IntrospectionView = Type.Object(
+  {
+    active: Type.Boolean({ description: 'The other members are present if this is true.' }),
+    kind: Type.Optional(Type.Enum(['integration', 'installation'])),
+    integration: Type.Optional(Type.String({ description: 'Its name.' })),
+    installation: Type.Optional(Type.String({ description: 'Its id.' })),
+    organization: Type.Optional(Type.String({ description: 'The organization that installed.' })),
+    space: Type.Optional(Type.String({ description: 'The space of the call that the token was made for.' })),
+    site: Type.Optional(Type.String({ description: 'The site of the call that the token was made for.' })),
+    scopes: Type.Optional(Type.Array(Type.String(), { description: 'Of the version that runs.' })),
+    expiresAt: Type.Optional(Time),
+  },
+  { title: 'Introspection' },
+);
 
 export interface IntrospectionRouteParts {
   readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;

@@ -101,20 +101,25 @@ export const LimitMetView = Type.Object(
     max: Type.Number(),
     used: Type.Optional(Type.Number({ description: 'The value that was reached, if known.' })),
   },
-  { description: 'The limit that was exceeded.' },
+  { title: 'LimitMet', description: 'The limit that was exceeded.' },
 );
 
-export const ProblemView = Type.Object({
-  severity: Type.Enum(['error', 'warning']),
-  file: Type.Optional(Type.String()),
-  line: Type.Optional(Type.Integer()),
-  column: Type.Optional(Type.Integer()),
-  property: Type.Optional(Type.String({ description: 'Property of a configuration.' })),
-  path: Type.Optional(Type.String({ description: 'Path in the ContentKit tree that a component returned.' })),
-  message: Type.String(),
-  hint: Type.Optional(Type.String()),
-  limit: Type.Optional(LimitMetView),
-});
+export const ProblemView = Type.Object(
+  {
+    severity: Type.Enum(['error', 'warning']),
+    file: Type.Optional(Type.String()),
+    line: Type.Optional(Type.Integer()),
+    column: Type.Optional(Type.Integer()),
+    property: Type.Optional(Type.String({ description: 'Property of a configuration.' })),
+    path: Type.Optional(
+      Type.String({ description: 'Path in the ContentKit tree that a component returned.' }),
+    ),
+    message: Type.String(),
+    hint: Type.Optional(Type.String()),
+    limit: Type.Optional(LimitMetView),
+  },
+  { title: 'Problem' },
+);
 
 /** Schema of every answer with status 400 and above. */
 export const ErrorView = Type.Object({

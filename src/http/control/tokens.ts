@@ -28,15 +28,18 @@ const TOKEN = {
   organization: Type.Optional(Type.String()),
   createdAt: Time,
 };
-const TokenView = Type.Object(TOKEN);
-const NewTokenView = Type.Object({
-  ...TOKEN,
-  token: Type.String({ description: 'Shown here and never again.' }),
-});
+const TokenView = Type.Object(TOKEN, { title: 'Token' });
+const NewTokenView = Type.Object(
+  {
+    ...TOKEN,
+    token: Type.String({ description: 'Shown here and never again.' }),
+  },
+  { title: 'NewToken' },
+);
 
 const TokenBody = Type.Object(
   { kind: Type.Enum([...TOKEN_KINDS]), organization: Type.Optional(Organization) },
-  { additionalProperties: false },
+  { title: 'TokenToCreate', additionalProperties: false },
 );
 
 export interface TokensRouteParts {

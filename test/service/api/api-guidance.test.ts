@@ -105,7 +105,7 @@ test('each route of the description has an operation id and a tag, and a publish
   for (const name of names) expect(name).toMatch(/^[a-z]+[A-Za-z0-9]+$/);
   for (const { tags } of operations) expect(tags).toEqual([expect.stringMatching(/^[a-z][a-z-]+$/)]);
   expect(paths['/v1/integrations/{name}/installations/{id}']?.['get']).toMatchObject({
-    operationId: 'getIntegrationsByNameInstallationsById',
+    operationId: 'installationsGet',
     tags: ['installations'],
   });
   const content = paths['/v1/integrations']?.['post']?.requestBody?.content ?? {};

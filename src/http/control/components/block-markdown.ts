@@ -36,38 +36,44 @@ const MarkdownBody = Type.Object(
       { maxItems: BLOCKS_MAX },
     ),
   },
-  { additionalProperties: false },
+  { title: 'BlocksToMarkdown', additionalProperties: false },
 );
 
-const MarkdownView = Type.Object({
-  blocks: Type.Array(
-    Type.Object({
-      markdown: Type.Optional(
-        Type.String({
-          description: 'A code block; absent if the block has no `markdown` or is not installed.',
-        }),
-      ),
-    }),
-    { description: 'In the order of the request.' },
-  ),
-});
+const MarkdownView = Type.Object(
+  {
+    blocks: Type.Array(
+      Type.Object({
+        markdown: Type.Optional(
+          Type.String({
+            description: 'A code block; absent if the block has no `markdown` or is not installed.',
+          }),
+        ),
+      }),
+      { description: 'In the order of the request.' },
+    ),
+  },
+  { title: 'MarkdownOfBlocks' },
+);
 
 const ParseBody = Type.Object(
   { ...MENU_OF, markdown: Type.String({ description: 'A document.', maxLength: MARKDOWN_CHARS_MAX }) },
-  { additionalProperties: false },
+  { title: 'MarkdownToParse', additionalProperties: false },
 );
 
-const ParseView = Type.Object({
-  blocks: Type.Array(
-    Type.Object({
-      ...DRAWN_BY,
-      props: anyObject('Props to render the block with.'),
-      firstLine: Type.Integer({ description: 'Line of the opening fence, from 1.' }),
-      lastLine: Type.Integer({ description: 'Line of the closing fence.' }),
-    }),
-    { description: 'In the order of the document. All other lines are ordinary Markdown.' },
-  ),
-});
+const ParseView = Type.Object(
+  {
+    blocks: Type.Array(
+      Type.Object({
+        ...DRAWN_BY,
+        props: anyObject('Props to render the block with.'),
+        firstLine: Type.Integer({ description: 'Line of the opening fence, from 1.' }),
+        lastLine: Type.Integer({ description: 'Line of the closing fence.' }),
+      }),
+      { description: 'In the order of the document. All other lines are ordinary Markdown.' },
+    ),
+  },
+  { title: 'BlocksOfMarkdown' },
+);
 
 export interface BlockMarkdownRouteParts {
   readonly installedBlocks: Pick<InstalledBlocks, 'all'>;

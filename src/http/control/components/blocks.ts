@@ -45,7 +45,7 @@ export const DRAWN_BY = {
 };
 
 const { id: _, ...ofManifest } = BlockView.properties;
-const InstalledBlockView = Type.Object({ ...DRAWN_BY, ...ofManifest });
+const InstalledBlockView = Type.Object({ ...DRAWN_BY, ...ofManifest }, { title: 'InstalledBlock' });
 
 const UnfurlBody = Type.Object(
   {
@@ -53,7 +53,7 @@ const UnfurlBody = Type.Object(
     url: Type.String({ description: 'The pasted URL.', minLength: 1, maxLength: UNFURLED_CHARS_MAX }),
     ...SHOWN_TO,
   },
-  { additionalProperties: false },
+  { title: 'Unfurl', additionalProperties: false },
 );
 
 /** Serialized here, as drawings are. */

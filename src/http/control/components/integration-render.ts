@@ -41,8 +41,11 @@ const DRAWN_AT = {
   siteId: Type.Optional(Place),
 };
 
-const Body = Type.Object({ ...RENDER_BODY, ...DRAWN_AT }, { additionalProperties: false });
-const Query = Type.Object({ ...RENDER_QUERY, ...DRAWN_AT }, { additionalProperties: false });
+const Body = Type.Object({ ...RENDER_BODY, ...DRAWN_AT }, { title: 'RenderAt', additionalProperties: false });
+const Query = Type.Object(
+  { ...RENDER_QUERY, ...DRAWN_AT },
+  { title: 'RenderAtQuery', additionalProperties: false },
+);
 
 /** The same, as it was sent. */
 interface DrawnAt {

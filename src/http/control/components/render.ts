@@ -57,7 +57,7 @@ export const RENDER_BODY = {
   ),
   ...SHOWN_TO,
 };
-const RenderBody = Type.Object(RENDER_BODY, { additionalProperties: false });
+const RenderBody = Type.Object(RENDER_BODY, { title: 'Render', additionalProperties: false });
 
 const JsonText = (description: string) =>
   Type.Optional(Type.String({ description: `${description} As JSON.` }));
@@ -67,7 +67,7 @@ export const RENDER_QUERY = {
   props: JsonText('Its props.'),
   context: JsonText('Where it is shown.'),
 };
-const RenderQuery = Type.Object(RENDER_QUERY, { additionalProperties: false });
+const RenderQuery = Type.Object(RENDER_QUERY, { title: 'RenderQuery', additionalProperties: false });
 
 /** Members of an answer with a drawing. */
 export const DRAWN = {

@@ -22,14 +22,17 @@ import { type IntegrationAnswer, integrationAnswer, invalidAnswer } from './inte
 /** Largest answer: a document of many pages. */
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
-const Source = Type.Object({
-  source: Type.String({
-    minLength: 1,
-    maxLength: 64,
-    pattern: '^[A-Za-z0-9_.-]+$',
-    description: '`sourceId` of a content source.',
-  }),
-});
+const Source = Type.Object(
+  {
+    source: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      pattern: '^[A-Za-z0-9_.-]+$',
+      description: '`sourceId` of a content source.',
+    }),
+  },
+  { title: 'ContentSource' },
+);
 
 const anything = (description: string) =>
   Type.Optional(Type.Object({}, { description, additionalProperties: Type.Unknown() }));
@@ -40,7 +43,11 @@ const Computation = Type.Object(
     props: anything('Props of the source, or of the page.'),
     dependencies: anything('Values of what the source depends on.'),
   },
-  { description: 'Members that are not listed are passed on.', additionalProperties: Type.Unknown() },
+  {
+    title: 'Computation',
+    description: 'Members that are not listed are passed on.',
+    additionalProperties: Type.Unknown(),
+  },
 );
 
 /** Sent as the code has written it. */

@@ -37,16 +37,19 @@ const Visit = Type.Object(
     cookies: Type.Optional(texts('Cookies of the visitor on the site.')),
     action: Type.Optional(Type.Literal('logout')),
   },
-  { additionalProperties: false },
+  { title: 'Visit', additionalProperties: false },
 );
 
-const VisitView = Type.Object({
-  status: Type.Integer(),
-  headers: Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }), {
-    description: 'Names and values in their order; a name can occur more than once.',
-  }),
-  body: Type.Optional(Type.String({ description: 'As UTF-8; absent if the answer has none.' })),
-});
+const VisitView = Type.Object(
+  {
+    status: Type.Integer(),
+    headers: Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }), {
+      description: 'Names and values in their order; a name can occur more than once.',
+    }),
+    body: Type.Optional(Type.String({ description: 'As UTF-8; absent if the answer has none.' })),
+  },
+  { title: 'AnsweredVisit' },
+);
 
 export interface VisitorAuthenticationRouteParts {
   readonly dispatch: Pick<Dispatch, 'call'>;

@@ -63,7 +63,7 @@ const DeliveriesQuery = Type.Object(
     event: Type.Optional(Type.String({ description: '`eventId` of an event.', pattern: EVENT_ID.source })),
     state: Type.Optional(Type.Enum([...DELIVERY_STATES])),
   },
-  { additionalProperties: false },
+  { title: 'DeliveriesQuery', additionalProperties: false },
 );
 
 const NOT_BOTH = new AnnexError(

@@ -36,17 +36,20 @@ const ReplayBody = Type.Object(
     state: Type.Optional(Type.Enum(OVER, { default: 'failed' })),
     cursor: PAGE_QUERY.cursor,
   },
-  { additionalProperties: false },
+  { title: 'Replay', additionalProperties: false },
 );
 
-const ReplayView = Type.Object({
-  replayed: Type.Integer({ description: 'How many were made pending again.' }),
-  next: Type.Optional(
-    Type.String({
-      description: 'Present if there may be more: repeat the request with this as `cursor`.',
-    }),
-  ),
-});
+const ReplayView = Type.Object(
+  {
+    replayed: Type.Integer({ description: 'How many were made pending again.' }),
+    next: Type.Optional(
+      Type.String({
+        description: 'Present if there may be more: repeat the request with this as `cursor`.',
+      }),
+    ),
+  },
+  { title: 'Replayed' },
+);
 
 export interface DeliveryOrdersRouteParts {
   readonly deliveryList: Pick<DeliveryList, 'read'>;

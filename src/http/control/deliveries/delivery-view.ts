@@ -60,34 +60,40 @@ const MEMBERS = {
   finishedAt: Type.Optional(Time),
 };
 
-const AttemptView = Type.Object({
-  number: Type.Integer(),
-  at: Time,
-  durationMs: Type.Integer(),
-  result: Type.Enum([...ATTEMPT_RESULTS], {
-    description: '`fault`: a failure of Annex itself, which uses up no retry.',
-  }),
-  outcome: Outcome,
-  destination: Type.Optional(Type.String({ description: 'URL of the post, without its query.' })),
-  status: Type.Optional(Type.Integer({ description: 'Status of the answer.' })),
-  response: Type.Optional(Type.String({ description: "Beginning of the body of the receiver's answer." })),
-  truncated: Type.Optional(
-    Type.Boolean({ description: 'Whether the answer was longer than what was read.' }),
-  ),
-});
+const AttemptView = Type.Object(
+  {
+    number: Type.Integer(),
+    at: Time,
+    durationMs: Type.Integer(),
+    result: Type.Enum([...ATTEMPT_RESULTS], {
+      description: '`fault`: a failure of Annex itself, which uses up no retry.',
+    }),
+    outcome: Outcome,
+    destination: Type.Optional(Type.String({ description: 'URL of the post, without its query.' })),
+    status: Type.Optional(Type.Integer({ description: 'Status of the answer.' })),
+    response: Type.Optional(Type.String({ description: "Beginning of the body of the receiver's answer." })),
+    truncated: Type.Optional(
+      Type.Boolean({ description: 'Whether the answer was longer than what was read.' }),
+    ),
+  },
+  { title: 'DeliveryAttempt' },
+);
 
-export const DeliveryView = Type.Object(MEMBERS);
+export const DeliveryView = Type.Object(MEMBERS, { title: 'Delivery' });
 
-export const WholeDeliveryView = Type.Object({
-  ...MEMBERS,
-  history: Type.Array(AttemptView, { description: 'The latest hundred attempts, in order.' }),
-  destination: Type.Optional(
-    Type.String({ description: 'Destination of a webhook, without its query, which may contain a key.' }),
-  ),
-  payload: Type.Optional(
-    Type.String({ description: 'Payload of a webhook: the same bytes at each attempt.' }),
-  ),
-});
+export const WholeDeliveryView = Type.Object(
+  {
+    ...MEMBERS,
+    history: Type.Array(AttemptView, { description: 'The latest hundred attempts, in order.' }),
+    destination: Type.Optional(
+      Type.String({ description: 'Destination of a webhook, without its query, which may contain a key.' }),
+    ),
+    payload: Type.Optional(
+      Type.String({ description: 'Payload of a webhook: the same bytes at each attempt.' }),
+    ),
+  },
+  { title: 'WholeDelivery' },
+);
 
 export function deliveryView(delivery: Delivery) {
   const { id, eventId, type, kind, integration, organization, target, state } = delivery;

@@ -27,28 +27,37 @@ import type { TypedApp } from '../typed-routes.ts';
  * For the description only: validation goes by the type of each event, because errors of a union
  * would not name the fault.
  */
-const EventBody = Type.Union([...POSTED_TYPES.values()].map(({ schema }) => schema));
+const EventBody = Type.Union(
+  [...POSTED_TYPES.values()].map(({ schema }) => schema),
+  { title: 'PostedEvent' },
+);
 const postBody = ({ eventsPerBatch: maxItems }: Pick<Limits, 'eventsPerBatch'>) =>
   Type.Union([EventBody, Type.Object({ events: Type.Array(EventBody, { minItems: 1, maxItems }) })]);
 
 const DELIVERIES =
   'Number of targets that get it. 0 is not an error: no installation has a handler or a webhook for it.';
-const PostedView = Type.Object({
-  eventId: Type.String(),
-  deliveries: Type.Integer({ description: DELIVERIES }),
-});
-const PostedManyView = Type.Object({
-  events: Type.Array(
-    Type.Object({
-      eventId: Type.String(),
-      deliveries: Type.Integer({ description: DELIVERIES }),
-      known: Type.Optional(
-        Type.Boolean({ description: 'It was accepted before; this is the earlier answer.' }),
-      ),
-    }),
-    { description: 'In the order of the request.' },
-  ),
-});
+const PostedView = Type.Object(
+  {
+    eventId: Type.String(),
+    deliveries: Type.Integer({ description: DELIVERIES }),
+  },
+  { title: 'Posted' },
+);
+const PostedManyView = Type.Object(
+  {
+    events: Type.Array(
+      Type.Object({
+        eventId: Type.String(),
+        deliveries: Type.Integer({ description: DELIVERIES }),
+        known: Type.Optional(
+          Type.Boolean({ description: 'It was accepted before; this is the earlier answer.' }),
+        ),
+      }),
+      { description: 'In the order of the request.' },
+    ),
+  },
+  { title: 'PostedMany' },
+);
 const View = Type.Union([PostedManyView, PostedView]);
 
 export interface IngestRouteParts {

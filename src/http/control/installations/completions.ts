@@ -48,18 +48,21 @@ const CompletionsBody = Type.Object(
       Type.String({ description: 'The text that the user has typed.', maxLength: SEARCH_CHARS_MAX }),
     ),
   },
-  { additionalProperties: false },
+  { title: 'CompletionsRequest', additionalProperties: false },
 );
 
-const CompletionsView = Type.Object({
-  options: Type.Array(
-    Type.Object({
-      label: Type.String({ maxLength: LABEL_CHARS_MAX }),
-      value: Type.String({ maxLength: VALUE_CHARS_MAX }),
-    }),
-    { maxItems: OPTIONS_MAX },
-  ),
-});
+const CompletionsView = Type.Object(
+  {
+    options: Type.Array(
+      Type.Object({
+        label: Type.String({ maxLength: LABEL_CHARS_MAX }),
+        value: Type.String({ maxLength: VALUE_CHARS_MAX }),
+      }),
+      { maxItems: OPTIONS_MAX },
+    ),
+  },
+  { title: 'Completions' },
+);
 
 export interface CompletionsRouteParts {
   readonly registry: Pick<Registry, 'version'>;

@@ -20,43 +20,51 @@ import type { TypedApp } from '../typed-routes.ts';
 import { visibleTarget } from './installation-rights.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, targetNameOf } from './target-paths.ts';
 
-const FieldView = Type.Object({
-  name: Type.String(),
-  type: Type.Enum(['string', 'number', 'boolean', 'button']),
-  title: Type.Optional(Type.String()),
-  description: Type.Optional(Type.String()),
-  required: Type.Boolean(),
-  default: Type.Optional(Type.Unknown()),
-  enum: Type.Optional(Type.Array(Type.String(), { description: 'Options of a dropdown.' })),
-  multiple: Type.Optional(
-    Type.Boolean({ description: 'Several options may be chosen: the value is a list.' }),
-  ),
-  completion: Type.Optional(
-    Type.Boolean({ description: 'The integration supplies the options, at `…/completions`.' }),
-  ),
-  button_text: Type.Optional(Type.String()),
-  callback_url: Type.Optional(Type.String({ description: 'Absolute URL that the button opens.' })),
-  value: Type.Optional(Type.Unknown({ description: 'Absent if nothing is set, and for sealed properties.' })),
-  sealed: Type.Optional(
-    Type.Boolean({ description: 'The property has credentials, which are never shown.' }),
-  ),
-  isSet: Type.Optional(Type.Boolean({ description: 'Whether a sealed property has a value.' })),
-});
-
-const FormView = Type.Object({
-  level: Type.Enum([...LEVELS]),
-  status: Type.Enum([...INSTALLATION_STATUSES]),
-  componentId: Type.Optional(
-    Type.String({ description: 'Component that draws the configuration, instead of a form.' }),
-  ),
-  properties: Type.Optional(Type.Array(FieldView, { description: "In the manifest's order." })),
-  problems: Type.Optional(
-    Type.Array(
-      Type.Object({ property: Type.String(), message: Type.String(), hint: Type.Optional(Type.String()) }),
-      { description: 'Problems that make the configuration invalid.' },
+const FieldView = Type.Object(
+  {
+    name: Type.String(),
+    type: Type.Enum(['string', 'number', 'boolean', 'button']),
+    title: Type.Optional(Type.String()),
+    description: Type.Optional(Type.String()),
+    required: Type.Boolean(),
+    default: Type.Optional(Type.Unknown()),
+    enum: Type.Optional(Type.Array(Type.String(), { description: 'Options of a dropdown.' })),
+    multiple: Type.Optional(
+      Type.Boolean({ description: 'Several options may be chosen: the value is a list.' }),
     ),
-  ),
-});
+    completion: Type.Optional(
+      Type.Boolean({ description: 'The integration supplies the options, at `…/completions`.' }),
+    ),
+    button_text: Type.Optional(Type.String()),
+    callback_url: Type.Optional(Type.String({ description: 'Absolute URL that the button opens.' })),
+    value: Type.Optional(
+      Type.Unknown({ description: 'Absent if nothing is set, and for sealed properties.' }),
+    ),
+    sealed: Type.Optional(
+      Type.Boolean({ description: 'The property has credentials, which are never shown.' }),
+    ),
+    isSet: Type.Optional(Type.Boolean({ description: 'Whether a sealed property has a value.' })),
+  },
+  { title: 'ConfigurationField' },
+);
+
+const FormView = Type.Object(
+  {
+    level: Type.Enum([...LEVELS]),
+    status: Type.Enum([...INSTALLATION_STATUSES]),
+    componentId: Type.Optional(
+      Type.String({ description: 'Component that draws the configuration, instead of a form.' }),
+    ),
+    properties: Type.Optional(Type.Array(FieldView, { description: "In the manifest's order." })),
+    problems: Type.Optional(
+      Type.Array(
+        Type.Object({ property: Type.String(), message: Type.String(), hint: Type.Optional(Type.String()) }),
+        { description: 'Problems that make the configuration invalid.' },
+      ),
+    ),
+  },
+  { title: 'ConfigurationForm' },
+);
 
 export interface ConfigurationRouteParts {
   readonly registry: Pick<Registry, 'integration' | 'version'>;

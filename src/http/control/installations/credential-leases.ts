@@ -42,18 +42,23 @@ const LeaseBody = Type.Object(
       Type.String({ ...Lease, description: 'A lease that the call holds, to extend it.' }),
     ),
   },
-  { additionalProperties: false },
+  { title: 'LeaseRequest', additionalProperties: false },
 );
 
-const LeaseView = Type.Object({
-  lease: Type.Optional(Type.String({ description: 'Absent while another call holds the lease: try again.' })),
-  expiresAt: Type.Optional(Time),
-  credentials: Type.Optional(
-    Type.Unsafe<Record<string, unknown>>(
-      Type.Object({}, { additionalProperties: true, description: 'The present `oauth_credentials`.' }),
+const LeaseView = Type.Object(
+  {
+    lease: Type.Optional(
+      Type.String({ description: 'Absent while another call holds the lease: try again.' }),
     ),
-  ),
-});
+    expiresAt: Type.Optional(Time),
+    credentials: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>(
+        Type.Object({}, { additionalProperties: true, description: 'The present `oauth_credentials`.' }),
+      ),
+    ),
+  },
+  { title: 'CredentialsLease' },
+);
 
 export function credentialLeasesRoutes(app: TypedApp, parts: CredentialLeasesRouteParts): void {
   for (const level of LEVELS) leaseRoutes(app, parts, level);

@@ -18,9 +18,12 @@ import type { TypedApp } from '../typed-routes.ts';
 import { visibleTarget } from './installation-rights.ts';
 import { TARGET_PARAMS, TARGET_PATHS } from './target-paths.ts';
 
-const TokenView = Type.Object({
-  token: Type.String({ description: 'A runtime token of the installation, of kind `installation`.' }),
-});
+const TokenView = Type.Object(
+  {
+    token: Type.String({ description: 'A runtime token of the installation, of kind `installation`.' }),
+  },
+  { title: 'InstallationToken' },
+);
 
 export interface InstallationTokensRouteParts {
   readonly installations: Pick<Installations, 'read'>;

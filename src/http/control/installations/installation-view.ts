@@ -53,13 +53,13 @@ export const InstallBody = Type.Object(
       Type.String({ description: 'Token of the install link of an unlisted integration.', maxLength: 128 }),
     ),
   },
-  { additionalProperties: false },
+  { title: 'Install', additionalProperties: false },
 );
 
 /** Bodies that add a space or site to an installation. */
 export const PLACE_BODIES = {
-  space: Type.Object({ space: Place, externalIds }, { additionalProperties: false }),
-  site: Type.Object({ site: Place, externalIds }, { additionalProperties: false }),
+  space: Type.Object({ space: Place, externalIds }, { additionalProperties: false, title: 'InstallInSpace' }),
+  site: Type.Object({ site: Place, externalIds }, { additionalProperties: false, title: 'InstallInSite' }),
 };
 
 const edit = {
@@ -69,7 +69,7 @@ const edit = {
   externalIds,
 };
 const EDIT = { additionalProperties: false, minProperties: 1 };
-const EditBelow = Type.Object(edit, EDIT);
+const EditBelow = Type.Object(edit, { ...EDIT, title: 'PlaceEdit' });
 
 /** Query of an edit. */
 export const EditQuery = Type.Object(
@@ -87,7 +87,7 @@ export const EditQuery = Type.Object(
 
 /** Bodies of edits at each level. */
 export const EDIT_BODIES = {
-  organization: Type.Object({ ...edit, ...selections }, EDIT),
+  organization: Type.Object({ ...edit, ...selections }, { ...EDIT, title: 'InstallationEdit' }),
   space: EditBelow,
   site: EditBelow,
 };
@@ -131,16 +131,25 @@ const installation = Type.String({ description: 'Id of the installation that it 
 
 /** Views at each level. */
 export const VIEWS = {
-  organization: Type.Object({
-    id: Type.String(),
-    ...common,
-    space_selection: Type.Enum([...SELECTIONS]),
-    site_selection: Type.Enum([...SELECTIONS]),
-    spaces: Type.Integer({ description: 'Number of spaces that it was added to.' }),
-    problems,
-  }),
-  space: Type.Object({ installation, space: Type.String(), ...common, problems }),
-  site: Type.Object({ installation, site: Type.String(), ...common, problems }),
+  organization: Type.Object(
+    {
+      id: Type.String(),
+      ...common,
+      space_selection: Type.Enum([...SELECTIONS]),
+      site_selection: Type.Enum([...SELECTIONS]),
+      spaces: Type.Integer({ description: 'Number of spaces that it was added to.' }),
+      problems,
+    },
+    { title: 'Installation' },
+  ),
+  space: Type.Object(
+    { installation, space: Type.String(), ...common, problems },
+    { title: 'InstallationInSpace' },
+  ),
+  site: Type.Object(
+    { installation, site: Type.String(), ...common, problems },
+    { title: 'InstallationInSite' },
+  ),
 };
 
 /**

@@ -32,12 +32,15 @@ const StateBody = Type.Object(
       pattern: '^[A-Za-z0-9_-]{43}$',
     }),
   },
-  { additionalProperties: false },
+  { title: 'StateToSpend', additionalProperties: false },
 );
 
-const StateView = Type.Object({
-  isFirst: Type.Boolean({ description: 'Whether the state was not spent before.' }),
-});
+const StateView = Type.Object(
+  {
+    isFirst: Type.Boolean({ description: 'Whether the state was not spent before.' }),
+  },
+  { title: 'SpentState' },
+);
 
 export function spentStatesRoutes(app: TypedApp, parts: SpentStatesRouteParts): void {
   for (const level of LEVELS) spendRoute(app, parts, level);

@@ -46,19 +46,22 @@ const RotateBody = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  { title: 'WebhookSecretRotation', additionalProperties: false },
 );
 
-const SecretView = Type.Object({
-  secret: Type.String({ description: 'The key of the HMAC is the UTF-8 of this text.' }),
-  createdAt: Time,
-  previous: Type.Optional(
-    Type.Object(
-      { until: Time },
-      { description: 'End of the time in which the previous secret signs too, second in the header.' },
+const SecretView = Type.Object(
+  {
+    secret: Type.String({ description: 'The key of the HMAC is the UTF-8 of this text.' }),
+    createdAt: Time,
+    previous: Type.Optional(
+      Type.Object(
+        { until: Time },
+        { description: 'End of the time in which the previous secret signs too, second in the header.' },
+      ),
     ),
-  ),
-});
+  },
+  { title: 'WebhookSecret' },
+);
 
 export function webhookSecretRoutes(app: TypedApp, parts: WebhookSecretRouteParts): void {
   for (const level of LEVELS) {

@@ -44,12 +44,15 @@ function testBody(types: TSchema) {
   );
 }
 
-const TestView = Type.Object({
-  eventId: Type.String(),
-  deliveries: Type.Integer({
-    description: '0 if the code does not handle the type or lacks its scope.',
-  }),
-});
+const TestView = Type.Object(
+  {
+    eventId: Type.String(),
+    deliveries: Type.Integer({
+      description: '0 if the code does not handle the type or lacks its scope.',
+    }),
+  },
+  { title: 'WebhookTest' },
+);
 
 export function webhookTestRoutes(app: TypedApp, parts: WebhookTestRouteParts): void {
   for (const level of LEVELS) {

@@ -19,18 +19,24 @@ import { ownIntegration } from './integrations.ts';
 const LINK = '/integrations/:name/install-link';
 const PARAMS = Type.Object({ name: Name });
 
-const NewLinkView = Type.Object({
-  integration: Type.String(),
-  token: Type.String({ description: 'Shown only here; send it as `installToken` to install.' }),
-});
+const NewLinkView = Type.Object(
+  {
+    integration: Type.String(),
+    token: Type.String({ description: 'Shown only here; send it as `installToken` to install.' }),
+  },
+  { title: 'NewInstallLink' },
+);
 
-const LinkView = Type.Object({
-  integration: Type.String(),
-  title: Type.String(),
-  description: Type.String(),
-  visibility: Type.Enum([...VISIBILITIES]),
-  organization: Type.String({ description: 'The owner of the integration.' }),
-});
+const LinkView = Type.Object(
+  {
+    integration: Type.String(),
+    title: Type.String(),
+    description: Type.String(),
+    visibility: Type.Enum([...VISIBILITIES]),
+    organization: Type.String({ description: 'The owner of the integration.' }),
+  },
+  { title: 'InstallLink' },
+);
 
 export interface InstallLinksRouteParts {
   readonly registry: Pick<Registry, 'integration'>;

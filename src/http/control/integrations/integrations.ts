@@ -27,46 +27,52 @@ import {
 import type { TypedApp } from '../typed-routes.ts';
 import { MANIFEST_MEMBERS, manifestMembers } from './manifest-view.ts';
 
-const IntegrationView = Type.Object({
-  name: Type.String(),
-  title: Type.String(),
-  description: Type.String(),
-  organization: Type.String({ description: 'The owner.' }),
-  visibility: Type.Enum([...VISIBILITIES]),
-  version: Type.Integer({ description: 'The active version.' }),
-  createdAt: Time,
-  updatedAt: Time,
-});
+const IntegrationView = Type.Object(
+  {
+    name: Type.String(),
+    title: Type.String(),
+    description: Type.String(),
+    organization: Type.String({ description: 'The owner.' }),
+    visibility: Type.Enum([...VISIBILITIES]),
+    version: Type.Integer({ description: 'The active version.' }),
+    createdAt: Time,
+    updatedAt: Time,
+  },
+  { title: 'Integration' },
+);
 
-const IntegrationDetail = Type.Object({
-  object: Type.Literal('integration'),
-  ...IntegrationView.properties,
-  ...MANIFEST_MEMBERS,
-  urls: Type.Object({
-    location: Type.String({ description: 'Its record in the API.' }),
-    app: Type.Optional(Type.String({ description: 'Its page in the host product.' })),
-    icon: Type.Optional(Type.String()),
-    assets: Type.String({ description: 'The folder of its images.' }),
-    publicEndpoint: Type.String({ description: 'Its own endpoint, one for all installations.' }),
-    publicContentEndpoint: Type.String({ description: 'The same on the origin without cookies.' }),
-  }),
-  configurations: Type.Unsafe<Record<string, unknown>>(
-    Type.Object(
-      {},
-      {
-        additionalProperties: true,
-        description: 'The settings of the manifest, by level: account, space and site.',
-      },
+const IntegrationDetail = Type.Object(
+  {
+    object: Type.Literal('integration'),
+    ...IntegrationView.properties,
+    ...MANIFEST_MEMBERS,
+    urls: Type.Object({
+      location: Type.String({ description: 'Its record in the API.' }),
+      app: Type.Optional(Type.String({ description: 'Its page in the host product.' })),
+      icon: Type.Optional(Type.String()),
+      assets: Type.String({ description: 'The folder of its images.' }),
+      publicEndpoint: Type.String({ description: 'Its own endpoint, one for all installations.' }),
+      publicContentEndpoint: Type.String({ description: 'The same on the origin without cookies.' }),
+    }),
+    configurations: Type.Unsafe<Record<string, unknown>>(
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description: 'The settings of the manifest, by level: account, space and site.',
+        },
+      ),
     ),
-  ),
-  owner: Type.Object({ id: Type.String({ description: 'The organization that owns it.' }) }),
-  permissions: Type.Object({
-    admin: Type.Boolean({ description: 'Whether the token may publish and manage it.' }),
-  }),
-  installLink: Type.Optional(
-    Type.Boolean({ description: 'Whether it has an install link. Shown to the owner only.' }),
-  ),
-});
+    owner: Type.Object({ id: Type.String({ description: 'The organization that owns it.' }) }),
+    permissions: Type.Object({
+      admin: Type.Boolean({ description: 'Whether the token may publish and manage it.' }),
+    }),
+    installLink: Type.Optional(
+      Type.Boolean({ description: 'Whether it has an install link. Shown to the owner only.' }),
+    ),
+  },
+  { title: 'WholeIntegration' },
+);
 
 const DeleteQuery = Type.Object(
   {

@@ -26,11 +26,16 @@ const LimitsOfAll = Type.Object(
     Type.TInteger
   >,
 );
-const LimitsView = Type.Object({
-  limits: LimitsOfAll,
-  deployment: LimitsOfAll,
-  lowered: Type.Array(Type.String(), { description: "Names of the limits that are below the deployment's." }),
-});
+const LimitsView = Type.Object(
+  {
+    limits: LimitsOfAll,
+    deployment: LimitsOfAll,
+    lowered: Type.Array(Type.String(), {
+      description: "Names of the limits that are below the deployment's.",
+    }),
+  },
+  { title: 'IntegrationLimits' },
+);
 /** Names and values are validated together, so that one answer reports every fault. */
 const LimitsBody = Type.Record(Type.String(), Type.Unknown(), {
   description: `Name of a limit to its value, an integer from 1 to the deployment's. Limits left out are the deployment's. Names: ${LOWERABLE_LIMITS.join(', ')}.`,

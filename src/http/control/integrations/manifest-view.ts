@@ -6,14 +6,17 @@ import Type, { type Static } from 'typebox';
 import type { PublishedManifest } from '../../../model/manifest/manifest.ts';
 import type { Block } from '../../../model/manifest/manifest-blocks.ts';
 
-export const BlockView = Type.Object({
-  id: Type.String(),
-  title: Type.String(),
-  description: Type.Optional(Type.String()),
-  icon: Type.Optional(Type.String()),
-  urlUnfurl: Type.Optional(Type.Array(Type.String())),
-  markdown: Type.Optional(Type.Object({ codeblock: Type.String(), body: Type.String() })),
-});
+export const BlockView = Type.Object(
+  {
+    id: Type.String(),
+    title: Type.String(),
+    description: Type.Optional(Type.String()),
+    icon: Type.Optional(Type.String()),
+    urlUnfurl: Type.Optional(Type.Array(Type.String())),
+    markdown: Type.Optional(Type.Object({ codeblock: Type.String(), body: Type.String() })),
+  },
+  { title: 'Block' },
+);
 
 /** Schemas of the members, to spread. */
 export const MANIFEST_MEMBERS = {

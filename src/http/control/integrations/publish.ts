@@ -16,11 +16,14 @@ import { actorOf, principalOf } from '../authenticate.ts';
 import { ERRORS_VIEW, ProblemView } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 
-const PublishedView = Type.Object({
-  integration: Type.String(),
-  version: Type.Integer(),
-  warnings: Type.Array(ProblemView),
-});
+const PublishedView = Type.Object(
+  {
+    integration: Type.String(),
+    version: Type.Integer(),
+    warnings: Type.Array(ProblemView),
+  },
+  { title: 'Published' },
+);
 
 export interface PublishRouteParts {
   readonly publisher: Pick<Publisher, 'publish'>;

@@ -15,15 +15,18 @@ import { ERRORS_VIEW, isoTime, Name, Time } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { ownIntegration } from './integrations.ts';
 
-const SecretView = Type.Object({
-  name: Type.String(),
-  isSet: Type.Boolean({ description: 'Whether it has a value.' }),
-  isDeclared: Type.Boolean({
-    description: 'Whether the active version declares it. Calls do not see undeclared secrets.',
-  }),
-  updatedAt: Type.Optional(Time),
-});
-const SecretsView = Type.Object({ items: Type.Array(SecretView) });
+const SecretView = Type.Object(
+  {
+    name: Type.String(),
+    isSet: Type.Boolean({ description: 'Whether it has a value.' }),
+    isDeclared: Type.Boolean({
+      description: 'Whether the active version declares it. Calls do not see undeclared secrets.',
+    }),
+    updatedAt: Type.Optional(Time),
+  },
+  { title: 'Secret' },
+);
+const SecretsView = Type.Object({ items: Type.Array(SecretView) }, { title: 'IntegrationSecrets' });
 /** Names and values are validated together, so that one answer reports every fault. */
 const SecretsBody = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Name to value, both strings. Secrets left out keep their values.',

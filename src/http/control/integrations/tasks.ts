@@ -42,7 +42,7 @@ const TaskBody = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  { title: 'TaskToQueue', additionalProperties: false },
 );
 
 export interface TasksRouteParts {

@@ -22,18 +22,24 @@ import type { TypedApp } from '../typed-routes.ts';
 import { ownIntegration } from './integrations.ts';
 import { MANIFEST_MEMBERS, manifestMembers } from './manifest-view.ts';
 
-const VersionView = Type.Object({ version: Type.Integer(), active: Type.Boolean(), createdAt: Time });
+const VersionView = Type.Object(
+  { version: Type.Integer(), active: Type.Boolean(), createdAt: Time },
+  { title: 'Version' },
+);
 
-const VersionDetail = Type.Object({
-  ...VersionView.properties,
-  title: Type.String(),
-  description: Type.String(),
-  visibility: Type.String(),
-  ...MANIFEST_MEMBERS,
-  script: Type.Optional(Type.String()),
-  configurations: Type.Record(Type.String(), Type.Unknown()),
-  contentSecurityPolicy: Type.Optional(Type.Unknown()),
-});
+const VersionDetail = Type.Object(
+  {
+    ...VersionView.properties,
+    title: Type.String(),
+    description: Type.String(),
+    visibility: Type.String(),
+    ...MANIFEST_MEMBERS,
+    script: Type.Optional(Type.String()),
+    configurations: Type.Record(Type.String(), Type.Unknown()),
+    contentSecurityPolicy: Type.Optional(Type.Unknown()),
+  },
+  { title: 'WholeVersion' },
+);
 
 const VERSION_PARAMS = Type.Object({
   name: Name,

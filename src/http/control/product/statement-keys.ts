@@ -37,16 +37,19 @@ const RotateBody = Type.Optional(
   ),
 );
 
-const KeysView = Type.Object({
-  keys: Type.Array(
-    Type.Object({
-      kid: Type.String(),
-      state: Type.Enum(['next', 'signing', 'previous']),
-      createdAt: Time,
-    }),
-    { description: 'Newest first.' },
-  ),
-});
+const KeysView = Type.Object(
+  {
+    keys: Type.Array(
+      Type.Object({
+        kid: Type.String(),
+        state: Type.Enum(['next', 'signing', 'previous']),
+        createdAt: Time,
+      }),
+      { description: 'Newest first.' },
+    ),
+  },
+  { title: 'StatementKeys' },
+);
 
 export interface StatementKeysRouteParts {
   readonly statementKeys: Pick<StatementKeys, 'rotate'>;
