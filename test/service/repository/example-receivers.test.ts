@@ -249,7 +249,7 @@ describe('docs/webhooks.md', () => {
   test('quotes the file of each receiver, line by line', () => {
     const shown = [...page.matchAll(/^```(js|python|go|php|ruby)\n(.*?)^```$/gms)];
     expect(shown.map(([, language]) => language).sort()).toEqual(['go', 'js', 'php', 'python', 'ruby']);
-    const files = { js: 'js', python: 'py', go: 'go', php: 'php', ruby: 'rb' };
+    const files = { js: 'mjs', python: 'py', go: 'go', php: 'php', ruby: 'rb' };
     for (const [, language, body = ''] of shown) {
       const file = `receiver.${files[language as keyof typeof files]}`;
       expect(readFileSync(join(RECEIVERS, file), 'utf8')).toContain(body);

@@ -1,58 +1,46 @@
 /**
- * The receivers of `docs/receivers/`, run as documented: a program with its secret and its port in
- * the environment, in a folder of its own, which prints its URL.
+ * The receivers of `docs/receivers/`, run as documented: one file, copied into an empty folder,
+ * with its secret and its port in the environment, which prints its URL.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const RECEIVERS = fileURLToPath(new URL('../../../docs/receivers/', import.meta.url));
-const SDK = fileURLToPath(new URL('../../../sandbox/sdk/', import.meta.url));
 
 export interface Example {
   readonly language: string;
   readonly file: string;
   /** A command that shows whether it can run here; its output is discarded. */
   readonly needs: readonly [string, ...string[]];
-  /** Prepares the folder. @returns the command line */
+  /** Prepares the folder, in which only the file is. @returns the command line, run in it */
   readonly prepare: (folder: string) => readonly [string, ...string[]];
   /** Whether it deduplicates events: PHP has no memory between requests. */
   readonly remembers: boolean;
 }
 
-/** Changes Node's imports, which lead into this repository, to files side by side. */
-function copyForNode(folder: string): readonly [string, ...string[]] {
-  const text = readFileSync(join(RECEIVERS, 'receiver.js'), 'utf8');
-  writeFileSync(join(folder, 'receiver.js'), text.replaceAll("'../../sandbox/sdk/", "'./"));
-  for (const file of ['verify-signature.js', 'recent-ids.js']) cpSync(join(SDK, file), join(folder, file));
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  return [process.execPath, 'receiver.js'];
-}
-
+/** Go runs programs that it has compiled. */
 function buildWithGo(folder: string): readonly [string, ...string[]] {
   const env = { ...process.env, GOPROXY: 'off', GOTOOLCHAIN: 'local' };
-  execFileSync('go', ['build', '-o', join(folder, 'receiver'), join(RECEIVERS, 'receiver.go')], {
-    cwd: folder,
-    env,
-  });
+  execFileSync('go', ['build', '-o', 'receiver', 'receiver.go'], { cwd: folder, env });
   return [join(folder, 'receiver')];
 }
 
 export const EXAMPLES: readonly Example[] = [
   {
     language: 'Node',
-    file: 'receiver.js',
+    file: 'receiver.mjs',
     needs: ['node', '--version'],
-    prepare: copyForNode,
+    prepare: () => [process.execPath, 'receiver.mjs'],
     remembers: true,
   },
   {
     language: 'Python',
     file: 'receiver.py',
     needs: ['python3', '--version'],
-    prepare: () => ['python3', join(RECEIVERS, 'receiver.py')],
+    prepare: () => ['python3', 'receiver.py'],
     remembers: true,
   },
   {
@@ -66,14 +54,14 @@ export const EXAMPLES: readonly Example[] = [
     language: 'PHP',
     file: 'receiver.php',
     needs: ['php', '--version'],
-    prepare: () => ['php', '-S', '127.0.0.1:0', join(RECEIVERS, 'receiver.php')],
+    prepare: () => ['php', '-S', '127.0.0.1:0', 'receiver.php'],
     remembers: false,
   },
   {
     language: 'Ruby',
     file: 'receiver.rb',
     needs: ['ruby', '-e', 'require "webrick"; require "openssl"'],
-    prepare: () => ['ruby', join(RECEIVERS, 'receiver.rb')],
+    prepare: () => ['ruby', 'receiver.rb'],
     remembers: true,
   },
 ];
@@ -93,6 +81,7 @@ export class RunningReceiver {
   /** @param env variables besides a path and a free port */
   constructor(example: Example, env: Record<string, string>) {
     this.#folder = mkdtempSync(join(tmpdir(), 'annex-receiver-'));
+    cpSync(join(RECEIVERS, example.file), join(this.#folder, example.file));
     const [command, ...args] = example.prepare(this.#folder);
     this.#process = spawn(command, args, {
       cwd: this.#folder,
