@@ -6,7 +6,7 @@ import type { Problem } from '../model/problem.ts';
 import type { Parcel } from './parcel.ts';
 
 /** Names of the parts that may occur once; `files` may repeat. */
-export const SINGLE_PARTS = ['manifest', 'archive', 'script', 'secrets', 'env'] as const;
+export const SINGLE_PARTS = ['manifest', 'archive', 'script', 'secrets', 'overwriteSecrets', 'env'] as const;
 export type SinglePart = (typeof SINGLE_PARTS)[number];
 
 export interface UploadForm {
@@ -44,4 +44,20 @@ export function openForm(index: FormIndex, blobs: Parcel['blobs']): UploadForm {
     files: new Map(files.map((path, at) => [path, blobs[at] as Buffer])),
     singles: new Map(singles.map((part, at) => [part, blobs[files.length + at] as Buffer])),
   };
+}
+
+/** Most bytes of the part `overwriteSecrets`: `false` and a line break. */
+const SWITCH_BYTES_MAX = 8;
+
+/**
+ * Whether the values that are sent replace stored ones: the part `overwriteSecrets`.
+ *
+ * @returns undefined where the part is neither `true` nor `false`
+ */
+export function overwritesSecrets({ singles }: Pick<UploadForm, 'singles'>): boolean | undefined {
+  const part = singles.get('overwriteSecrets');
+  if (part === undefined) return false;
+  const word = Buffer.from(part.subarray(0, SWITCH_BYTES_MAX)).toString('latin1').trim();
+  if (part.length > SWITCH_BYTES_MAX || (word !== 'true' && word !== 'false')) return undefined;
+  return word === 'true';
 }

@@ -12,7 +12,7 @@
 import { UploadJob } from '../bundle/bundler.ts';
 import type { Reading } from '../bundle/reading/reading.ts';
 import { createStackMapper } from '../bundle/source-map.ts';
-import type { UploadForm } from '../bundle/upload-form.ts';
+import { overwritesSecrets, type UploadForm } from '../bundle/upload-form.ts';
 import type { Launcher } from '../confinement/launch.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
@@ -24,7 +24,7 @@ import {
   publishedManifest,
 } from '../model/manifest/manifest.ts';
 import { HANDLED_EVENTS } from '../model/manifest/scope.ts';
-import { missingSecret } from '../model/manifest/secrets.ts';
+import { keptSecret, missingSecret } from '../model/manifest/secrets.ts';
 import { isRuntime, mayPublish, type Principal } from '../model/principal.ts';
 import { isError, type Problem, problem, warning } from '../model/problem.ts';
 import { PROBED_SCRIPT, type ScriptExports, scriptUrl } from '../protocol/wire.ts';
@@ -111,8 +111,10 @@ export class Publisher {
     if (manifest === undefined || code === undefined || problems.some(isError))
       return { ok: false, problems: bounded(problems, more) };
     const ready = { script: code.script, sourceMap: code.sourceMap, ...handled(probed?.exports) };
-    const version = { manifest: publishedManifest(manifest), ...ready, secrets, images };
-    return this.#store(version, bounded(problems, more), by);
+    // Read from the form itself: the process of the upload does not decide it.
+    const overwriteSecrets = overwritesSecrets(form) === true;
+    const version = { manifest: publishedManifest(manifest), ...ready, secrets, overwriteSecrets, images };
+    return this.#store(version, { problems, more, placeOf: reading.placeOf }, by);
   }
 
   /**
@@ -162,12 +164,23 @@ export class Publisher {
     return { problems: inspectExports(exports, entry, manifest && { manifest, placeOf }), exports };
   }
 
-  async #store(publication: Publication, warnings: readonly Problem[], by: Actor): Promise<Publishing> {
+  async #store(
+    publication: Publication,
+    { problems, more, placeOf }: Pick<Read, 'problems' | 'more' | 'placeOf'>,
+    by: Actor,
+  ): Promise<Publishing> {
     const integration = publication.manifest.name;
-    const version = await this.#parts.registry.publish(publication, by);
+    const stored = await this.#parts.registry.publish(publication, by);
     // Another organization took the name while this upload was being bundled.
-    if (version === undefined) return { ok: false, problems: [nameTaken(integration)] };
-    return { ok: true, integration, version, warnings };
+    if (stored === undefined) return { ok: false, problems: [nameTaken(integration)] };
+    const kept = stored.keptSecrets.map((name) => keptSecret(name, integration, placeOf(['secrets', name])));
+    // First: a truncated list must still say that a value was not applied.
+    return {
+      ok: true,
+      integration,
+      version: stored.version,
+      warnings: bounded([...kept, ...problems], more),
+    };
   }
 }
 

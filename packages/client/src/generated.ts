@@ -77,9 +77,11 @@ export class IntegrationsRoutes {
   }
 
   /**
-   * Publish a version and activate it. Parts: `manifest` (YAML), `secrets` (JSON object),
-   * `env` (name of an environment), and `files` (relative paths as filenames), one `archive`
-   * (.tar, .tar.gz), or one ready `script` (ES module). 422 lists every problem at once.
+   * Publish a version and activate it. Parts: `manifest` (YAML), `secrets` (JSON object of
+   * values for secrets that have none yet; with `overwriteSecrets` `true` they replace stored
+   * ones), `env` (name of an environment), and `files` (relative paths as filenames), one
+   * `archive` (.tar, .tar.gz), or one ready `script` (ES module). 422 lists every problem at
+   * once.
    *
    * `POST /v1/integrations`
    */

@@ -9,6 +9,7 @@
  *   script     one ready ES module; the files beside it are its images, not its code
  *   secrets    JSON object, secret name → value
  *   env        name of an environment of the manifest
+ *   overwriteSecrets   whether the values replace stored ones: `true` or `false`
  *
  * Runs in the process of the upload, because it unpacks, decodes and parses untrusted bytes.
  */
@@ -16,7 +17,7 @@ import type { Limits } from '../../limits.ts';
 import { jsonFault } from '../../model/json-fault.ts';
 import { MANIFEST_FILE } from '../../model/manifest/manifest.ts';
 import { limitProblem, type Problem, problem } from '../../model/problem.ts';
-import type { SinglePart, UploadForm } from '../upload-form.ts';
+import { overwritesSecrets, type SinglePart, type UploadForm } from '../upload-form.ts';
 import { readArchive } from './archive.ts';
 import { findManifest, namedFile } from './find-manifest.ts';
 
@@ -47,6 +48,10 @@ export function readForm(form: UploadForm, limits: Limits): Promise<FormReading>
 
 type ManifestText = Pick<ReceivedUpload, 'manifest' | 'manifestFile' | 'folder'>;
 
+const UNCLEAR_SWITCH = problem('This is neither "true" nor "false".', {
+  file: 'overwriteSecrets',
+  hint: 'With "true", the values that are sent replace stored ones.',
+});
 /** Longest name of an environment. */
 const ENVIRONMENT_CHARS_MAX = 128;
 
@@ -68,6 +73,7 @@ class FormReader {
     const script = this.#text('script', 'scriptBytes');
     const files = (await this.#unpacked()) ?? this.#form.files;
     const environment = this.#environment();
+    if (overwritesSecrets(this.#form) === undefined) problems.push(UNCLEAR_SWITCH);
     const manifest = this.#manifest(files);
     problems.push(...fileProblems);
     const isTwice = filesSent && singles.has('archive');

@@ -10,7 +10,7 @@
 import type { LimitMet, Limits } from '../../limits.ts';
 import { limitClause, quantity } from '../limit-met.ts';
 import { nearest } from '../nearest.ts';
-import { limitProblem, type Problem, problem } from '../problem.ts';
+import { limitProblem, type Problem, problem, warning } from '../problem.ts';
 import { type Manifest, SECRET_NAME } from './manifest.ts';
 import type { Place, YamlPath } from './yaml-source.ts';
 
@@ -59,14 +59,27 @@ export function resolveSecrets({ manifest, values, limits, placeOf }: SecretsReq
       problems.push(limitProblem(limit, place, overLimitText(name, limit)));
     } else secrets.set(name, value);
   }
-  for (const name of values.keys()) {
-    if (names.includes(name)) continue;
-    const near = nearest(name, names);
-    const hint = near === undefined ? 'Add it to "secrets" in the manifest.' : `Did you mean "${near}"?`;
-    problems.push(problem(`The manifest declares no secret "${name}".`, { file: 'secrets', hint }));
-  }
+  for (const name of values.keys())
+    if (!names.includes(name)) problems.push(undeclaredValue(name, manifest.secrets));
   return { secrets, unsent, problems };
 }
+
+/** The problem of a sent value that belongs to no secret of the manifest. */
+function undeclaredValue(name: string, declared: Manifest['secrets']): Problem {
+  const message = `The manifest declares no secret "${name}".`;
+  const owner = Object.keys(declared).find((secret) => variableOf(declared[secret]) === name);
+  if (owner !== undefined) {
+    const hint = `"${name}" is the variable from which the secret "${owner}" takes its value: send it as "${owner}".`;
+    return problem(message, { file: 'secrets', hint });
+  }
+  const near = nearest(name, Object.keys(declared));
+  const hint = near === undefined ? 'Add it to "secrets" in the manifest.' : `Did you mean "${near}"?`;
+  return problem(message, { file: 'secrets', hint });
+}
+
+/** The variable to which the text of a secret refers, if it does. */
+const variableOf = (written = ''): string | undefined =>
+  VARIABLE.exec(EXPRESSION.exec(written)?.[1] ?? '')?.[1];
 
 /** Whether a manifest leaves the value of a secret to its publisher: empty, or one variable. */
 function isOpen(written: string): boolean {
@@ -76,13 +89,22 @@ function isOpen(written: string): boolean {
 
 /** The problem of a secret whose value was neither sent nor stored. */
 export function missingSecret(name: string, written: string, place: Place): Problem {
-  const variable = VARIABLE.exec(EXPRESSION.exec(written)?.[1] ?? '')?.[1];
+  const variable = variableOf(written);
   const hint = `Send its value in the "secrets" part, as "${name}" (curl: -F 'secrets=<secrets.json').`;
   const message =
     variable === undefined
       ? `The secret "${name}" is empty.`
       : `The secret "${name}" needs the variable "${variable}", which has no value.`;
   return problem(message, { ...place, hint });
+}
+
+/** The warning about a secret whose stored value differs from the published one, and stays. */
+export function keptSecret(name: string, integration: string, place: Place): Problem {
+  const hint = `To replace it, publish with the part overwriteSecrets=true, or send PUT /v1/integrations/${integration}/secrets.`;
+  return warning(`The secret "${name}" keeps its stored value, which differs from the one in this upload.`, {
+    ...place,
+    hint,
+  });
 }
 
 /** The problem of a sent value that still is an expression. */

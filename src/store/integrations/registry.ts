@@ -42,7 +42,7 @@ import {
 } from './integration-rows.ts';
 import { readLoweredLimits, writeLoweredLimits } from './limit-rows.ts';
 import { pruneVersions } from './removal-rows.ts';
-import { listSecrets, upsertSecrets } from './secret-rows.ts';
+import { addSecrets, listSecrets, replaceSecrets } from './secret-rows.ts';
 
 export interface RegistryParts {
   readonly database: Database;
@@ -68,8 +68,17 @@ export interface Publication extends VersionCode {
   readonly manifest: PublishedManifest;
   /** Values by name. A secret of the manifest that is not among them keeps its stored value. */
   readonly secrets: ReadonlyMap<string, string>;
+  /** Whether the values replace stored ones; by default they are only for secrets without one. */
+  readonly overwriteSecrets?: boolean;
   /** The images that the manifest names; none if absent. */
   readonly images?: readonly StoredImage[];
+}
+
+/** What a publish did. */
+export interface Published {
+  readonly version: number;
+  /** Secrets that keep a stored value although the publication has a different one. */
+  readonly keptSecrets: readonly string[];
 }
 
 export class Registry {
@@ -83,26 +92,26 @@ export class Registry {
    * Stores a new version and makes it the active one; the first publish creates the integration.
    * Prunes the oldest versions beyond `versionsPerIntegration`.
    *
-   * @returns the version's number; undefined, with nothing changed, if the name belongs to another
-   * organization
+   * @returns undefined, with nothing changed, if the name belongs to another organization
    */
   async publish(
-    { manifest, secrets, images = [], ...code }: Publication,
+    { manifest, secrets, overwriteSecrets = false, images = [], ...code }: Publication,
     by: Actor,
-  ): Promise<number | undefined> {
+  ): Promise<Published | undefined> {
     const { database, vault, limits, clock, randomBytes, auditIds } = this.#parts;
     const { name } = manifest;
     const now = clock();
     const secret = vault.seal(integrationSecretPlace(name), signingSecret(randomBytes));
     const fresh = { sealedSigningSecret: secret, endpointKey: endpointKey(randomBytes) };
-    const number = await inTransaction(database, async (transaction) => {
+    const storeSecrets = overwriteSecrets ? replaceSecrets : addSecrets;
+    const done = await inTransaction(database, async (transaction) => {
       await lock(transaction, integrationLock(name));
       const before = await readIntegration(transaction, name);
       const taken = await takeNextVersion(transaction, manifest, now, fresh);
       if (taken === undefined) return undefined;
       await insertVersion(transaction, { number: taken, manifest, ...code, createdAt: now });
       await insertImages(transaction, { integration: name, number: taken }, images);
-      await upsertSecrets(transaction, vault, { integration: name, values: secrets, now });
+      const keptSecrets = await storeSecrets(transaction, vault, { integration: name, values: secrets, now });
       const { organization } = manifest;
       const details = { version: taken };
       const entry = { action: 'integration.publish', organization, integration: name, details } as const;
@@ -110,10 +119,10 @@ export class Registry {
       const kept = before === undefined ? [taken] : [taken, before.activeVersion];
       await pruneVersions(transaction, name, { max: limits.versionsPerIntegration, kept });
       await announceVersion(transaction, name);
-      return taken;
+      return { version: taken, keptSecrets };
     });
     this.#parts.versionChanged(name);
-    return number;
+    return done;
   }
 
   integration(name: string): Promise<Integration | undefined> {

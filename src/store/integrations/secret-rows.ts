@@ -53,6 +53,35 @@ export async function upsertSecrets(
     .execute();
 }
 
+/**
+ * Sets the given secrets that have no value yet; stored values stay, because they may have been
+ * rotated since the publisher's copy was made.
+ *
+ * @returns names of the secrets whose stored value differs from the given one
+ */
+export async function addSecrets(
+  database: Database,
+  vault: Vault,
+  {
+    integration,
+    values,
+    now,
+  }: { readonly integration: string; readonly values: ReadonlyMap<string, string>; readonly now: number },
+): Promise<readonly string[]> {
+  const stored = await openSecrets(database, vault, integration, [...values.keys()]);
+  const added = new Map([...values].filter(([name]) => !stored.has(name)));
+  await upsertSecrets(database, vault, { integration, values: added, now });
+  return [...stored].filter(([name, value]) => value !== values.get(name)).map(([name]) => name);
+}
+
+/** Sets the given secrets. @returns no names: none keeps another value, as with `addSecrets` */
+export async function replaceSecrets(
+  ...parameters: Parameters<typeof upsertSecrets>
+): Promise<readonly string[]> {
+  await upsertSecrets(...parameters);
+  return [];
+}
+
 /** Opens the secrets of the given names. */
 export async function openSecrets(
   database: Database,

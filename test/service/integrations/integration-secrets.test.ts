@@ -117,11 +117,8 @@ test('a declared secret can be set but not removed; an undeclared one is left ov
   expect((await remove('NEVER_SET')).body['error']).toMatchObject({ code: 'SECRET_UNKNOWN' });
 
   await set({ API_KEY: 'fourth-key' });
-  const version = await service.publish(
-    'shop',
-    { 'index.js': SHOW },
-    'secrets:\n  OTHER_KEY: second-other\n',
-  );
+  const version = await service.publish('shop', { 'index.js': SHOW }, 'secrets:\n  OTHER_KEY: ""\n');
+  await set({ OTHER_KEY: 'second-other' });
   expect(await seen()).toEqual({ OTHER_KEY: 'second-other' });
   expect((await listed()).body['items']).toMatchObject([
     { name: 'API_KEY', isSet: true, isDeclared: false },
@@ -140,4 +137,86 @@ test('a declared secret can be set but not removed; an undeclared one is left ov
     { name: 'API_KEY', isSet: false, isDeclared: true },
     {},
   ]);
+});
+
+describe('a publish', () => {
+  const SENT = `secrets:\n  API_KEY: \${{ env.SHOP_API_KEY }}\n  OTHER_KEY: \${{ env.SHOP_OTHER_KEY }}\n`;
+  /** Publishes with the given values. @returns status, version and warnings or problems */
+  const publish = async (secrets?: Record<string, string>, overwriteSecrets?: string) => {
+    const form = new FormData();
+    const head = 'name: store\ntitle: s\ndescription: d\norganization: acme\nvisibility: public\nscopes: []';
+    form.append('manifest', `${head}\nscript: index.js\n${SENT}`);
+    form.append('files', new Blob([SHOW]), 'index.js');
+    if (secrets) form.append('secrets', JSON.stringify(secrets));
+    if (overwriteSecrets !== undefined) form.append('overwriteSecrets', overwriteSecrets);
+    return service.api('POST', '/v1/integrations', { form, token: owner });
+  };
+  const times = async () => {
+    const { body } = await service.api('GET', '/v1/integrations/store/secrets', { token: owner });
+    return (body['items'] as { name: string; updatedAt: string }[]).map(({ updatedAt }) => updatedAt);
+  };
+  let store: Installed;
+  const values = async () => (await fetch(store.endpoint)).json();
+
+  beforeAll(async () => {
+    expect((await publish({ API_KEY: 'v-1', OTHER_KEY: 'v-2' })).status).toBe(201);
+    store = await service.install('store');
+  });
+
+  test('needs only the values that are not set yet, and equal ones change nothing', async () => {
+    const before = await times();
+    expect((await publish()).body).toMatchObject({ warnings: [] });
+    expect((await publish({ API_KEY: 'v-1' }, 'false')).body).toMatchObject({ warnings: [] });
+    expect(await times()).toEqual(before);
+    expect(await values()).toEqual({ API_KEY: 'v-1', OTHER_KEY: 'v-2' });
+  });
+
+  test('keeps a value that was rotated, and says where another one was sent, without values', async () => {
+    await service.api('PUT', '/v1/integrations/store/secrets', { json: { API_KEY: 'v-3' }, token: owner });
+    const { status, body } = await publish({ API_KEY: 'v-1', OTHER_KEY: 'v-2' });
+    expect(status).toBe(201);
+    expect(body['warnings']).toEqual([
+      {
+        severity: 'warning',
+        file: 'platform-manifest.yaml',
+        line: 9,
+        column: 12,
+        message: 'The secret "API_KEY" keeps its stored value, which differs from the one in this upload.',
+        hint: 'To replace it, publish with the part overwriteSecrets=true, or send PUT /v1/integrations/store/secrets.',
+      },
+    ]);
+    expect(await values()).toEqual({ API_KEY: 'v-3', OTHER_KEY: 'v-2' });
+  });
+
+  test('replaces stored values where overwriteSecrets asks for it', async () => {
+    expect((await publish({ API_KEY: 'v-4' }, 'true\n')).body).toMatchObject({ warnings: [] });
+    expect(await values()).toEqual({ API_KEY: 'v-4', OTHER_KEY: 'v-2' });
+  });
+
+  test.each(['yes', '', 'true,true'])('refuses "%s" for overwriteSecrets', async (word) => {
+    expect(await publish({ API_KEY: 'v-5' }, word)).toMatchObject({
+      status: 422,
+      body: {
+        error: { problems: [{ file: 'overwriteSecrets', message: expect.stringContaining('neither') }] },
+      },
+    });
+    expect(await values()).toMatchObject({ API_KEY: 'v-4' });
+  });
+
+  test('says under which name to send a value that came under the name of its variable', async () => {
+    expect(await publish({ SHOP_API_KEY: 'v-6' })).toMatchObject({
+      status: 422,
+      body: {
+        error: {
+          problems: [
+            {
+              file: 'secrets',
+              message: 'The manifest declares no secret "SHOP_API_KEY".',
+              hint: '"SHOP_API_KEY" is the variable from which the secret "API_KEY" takes its value: send it as "API_KEY".',
+            },
+          ],
+        },
+      },
+    });
+  });
 });

@@ -310,10 +310,10 @@ describe('publishing', () => {
     const code = { script: '', sourceMap: '{}', secrets: new Map() };
     const version = (name: string, organization: string) =>
       registry.publish({ manifest: published({ name, organization }), ...code }, OPERATOR);
-    expect(await version('hello', 'rival')).toBe(1);
+    expect(await version('hello', 'rival')).toMatchObject({ version: 1 });
     expect(await version('Hello', 'acme')).toBeUndefined();
     expect(await registry.integration('Hello')).toBeUndefined();
-    expect(await version('Hello', 'rival')).toBe(1);
+    expect(await version('Hello', 'rival')).toMatchObject({ version: 1 });
   });
 
   test('files need an entrypoint', async () => {

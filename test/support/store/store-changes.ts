@@ -139,7 +139,7 @@ const HELLO = { name: 'hello', organization: 'acme' };
 export const CHANGES: Readonly<Record<string, StoreChange>> = {
   'first publish': ({ registry }) => registry.publish(publication('other', { NEW: '1' }), BY),
   'publish that prunes a version': ({ registry }) =>
-    registry.publish(publication('hello', { KEPT: '9', NEW: '1' }), BY),
+    registry.publish({ ...publication('hello', { KEPT: '9', NEW: '1' }), overwriteSecrets: true }, BY),
   'activation of an older version': ({ registry }) => registry.activate('hello', 1, BY),
   'lowered limits': ({ registry }) => registry.lowerLimits('hello', { callWallMs: 500 }, BY),
   'deletion of an integration': ({ registry }) => registry.delete(HELLO, { cascade: true }, BY),

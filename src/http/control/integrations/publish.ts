@@ -43,7 +43,8 @@ export function publishRoutes(parent: TypedApp, parts: PublishRouteParts): void 
         schema: {
           summary: 'Publish a version and activate it',
           description:
-            'Parts: `manifest` (YAML), `secrets` (JSON object), `env` (name of an environment), and `files` (relative ' +
+            'Parts: `manifest` (YAML), `secrets` (JSON object of values for secrets that have none yet; with ' +
+            '`overwriteSecrets` `true` they replace stored ones), `env` (name of an environment), and `files` (relative ' +
             'paths as filenames), one `archive` (.tar, .tar.gz), or one ready `script` (ES module). 422 lists every ' +
             'problem at once.',
           consumes: ['multipart/form-data'],
