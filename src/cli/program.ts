@@ -1,0 +1,173 @@
+/**
+ * Makes a commander program of the declarations in `commands/`: parsing, help, suggestions. It runs
+ * the command that the words select, and decides nothing about what it prints.
+ */
+import { Argument, InvalidArgumentError, Option, Command as Parser } from 'commander';
+import { nearest } from '../model/nearest.ts';
+import {
+  type Command,
+  type CommandGroup,
+  type Example,
+  type ExitMeanings,
+  isGroup,
+  kebab,
+  type OptionSpec,
+} from './command.ts';
+import { EXIT } from './terminal/exit-code.ts';
+import { UsageError } from './terminal/failure.ts';
+
+/** Options of every command. `--json` and `--no-color` are read before the words are parsed. */
+export interface GlobalOptions {
+  readonly profile?: string;
+}
+
+export interface ProgramParts {
+  readonly entries: readonly (Command | CommandGroup)[];
+  readonly version: string;
+  run(command: Command, input: Readonly<Record<string, unknown>>, globals: GlobalOptions): Promise<void>;
+  writeOut(text: string): void;
+  writeError(text: string): void;
+  /** Columns of the terminal, for the help. */
+  readonly columns: number;
+}
+
+const SUMMARY = 'Run, write and operate integrations with Annex.';
+const EXAMPLES: readonly Example[] = [
+  { line: 'annex serve', does: 'start a service in this folder' },
+  { line: 'annex new hello && annex publish hello', does: 'write an integration and publish it' },
+  { line: 'annex doctor', does: 'find out what is wrong' },
+];
+export const EXIT_MEANINGS = {
+  [EXIT.ok]: 'done',
+  [EXIT.failed]: 'refused, problems found, or the service cannot be reached',
+  [EXIT.usage]: 'the command line or a setting is wrong; nothing was done',
+} as const;
+
+export const exitsOf = (exits: ExitMeanings): readonly (readonly [string, string])[] =>
+  Object.entries({ ...EXIT_MEANINGS, ...exits });
+
+export function makeProgram(parts: ProgramParts): Parser {
+  const root = new Parser('annex')
+    .description(SUMMARY)
+    .version(parts.version, '-V, --version', 'print the version')
+    .option('--json', 'print data as JSON: one value, or one a line for a stream')
+    .option('--no-color', 'print no styles (as NO_COLOR=1 does)')
+    .option('--profile <name>', 'use the service of this profile')
+    .helpCommand(false)
+    .addHelpText('after', helpTail(EXAMPLES));
+  settle(root, parts);
+  for (const entry of parts.entries) {
+    if (isGroup(entry)) root.addCommand(groupParser(root, entry, parts));
+    else root.addCommand(commandParser(root, entry, parts));
+  }
+  return root;
+}
+
+function groupParser(root: Parser, group: CommandGroup, parts: ProgramParts): Parser {
+  const parser = new Parser(group.name)
+    .summary(group.summary)
+    .description(paragraphs(group))
+    .helpCommand(false)
+    .addHelpText('after', helpTail(group.examples));
+  settle(parser, parts);
+  for (const command of group.commands) parser.addCommand(commandParser(root, command, parts));
+  return parser;
+}
+
+function commandParser(root: Parser, command: Command, parts: ProgramParts): Parser {
+  const parser = new Parser(command.name)
+    .summary(command.summary)
+    .description(paragraphs(command))
+    .helpCommand(false)
+    .allowExcessArguments(false)
+    .addHelpText('after', helpTail(command.examples, command.exits));
+  settle(parser, parts);
+  const keys = Object.keys(command.arguments);
+  for (const [key, spec] of Object.entries(command.arguments)) {
+    const word = `${kebab(key)}${spec.variadic ? '...' : ''}`;
+    const argument = new Argument(
+      spec.optional ? `[${word}]` : `<${word}>`,
+      withChoices(spec.help, spec.choices),
+    );
+    const parse = valueParser(spec);
+    const collect = (text: string, before: unknown) => [...((before as unknown[]) ?? []), parse(text)];
+    parser.addArgument(argument.argParser(spec.variadic ? collect : parse));
+  }
+  for (const [key, spec] of Object.entries(command.options)) parser.addOption(optionOf(key, spec));
+  parser.action(async (...given: unknown[]) => {
+    const values = Object.fromEntries(keys.map((key, at) => [key, given[at] ?? emptyOf(command, key)]));
+    const options = Object.fromEntries(
+      Object.entries(command.options).map(([key, spec]) => [key, givenValue(parser.opts()[key], spec)]),
+    );
+    await parts.run(command, { ...values, ...options }, root.opts());
+  });
+  return parser;
+}
+
+const emptyOf = (command: Command, key: string): unknown =>
+  command.arguments[key]?.variadic ? [] : undefined;
+
+const givenValue = (given: unknown, spec: OptionSpec): unknown =>
+  given ?? (spec.value === undefined ? false : spec.repeatable ? [] : undefined);
+
+function optionOf(key: string, spec: OptionSpec): Option {
+  const letter = spec.short === undefined ? '' : `-${spec.short}, `;
+  const value = spec.value === undefined ? '' : ` <${spec.value}>`;
+  const option = new Option(`${letter}--${kebab(key)}${value}`, withChoices(spec.help, spec.choices));
+  if (spec.value !== undefined) {
+    const parse = valueParser(spec);
+    const collect = (text: string, before: unknown) => [...((before as unknown[]) ?? []), parse(text)];
+    option.argParser(spec.repeatable ? collect : parse);
+  }
+  if (spec.default !== undefined) option.default(spec.default);
+  if (spec.required) option.makeOptionMandatory();
+  if (spec.hidden) option.hideHelp();
+  return option;
+}
+
+const withChoices = (help: string, choices: readonly string[] | undefined): string =>
+  choices === undefined ? help : `${help} (${choices.join(', ')})`;
+
+/** Checks a value, and turns it into that of its type. */
+function valueParser({ choices, parse }: Pick<OptionSpec, 'choices' | 'parse'>): (text: string) => unknown {
+  return (text) => {
+    if (choices !== undefined && !choices.includes(text)) {
+      const near = nearest(text, choices);
+      const hint = near === undefined ? '' : ` Did you mean ${near}?`;
+      throw new InvalidArgumentError(`It must be one of ${choices.join(', ')}.${hint}`);
+    }
+    try {
+      return parse === undefined ? text : parse(text);
+    } catch (cause) {
+      if (cause instanceof UsageError) throw new InvalidArgumentError(cause.message);
+      throw cause;
+    }
+  };
+}
+
+/** Errors are thrown, and texts go where the caller says. */
+function settle(parser: Parser, { writeOut, writeError, columns }: ProgramParts): void {
+  parser
+    .exitOverride()
+    .configureOutput({
+      writeOut,
+      // The help, where a command is missing.
+      writeErr: writeError,
+      // The message is in the error that is thrown, and is printed once, where all errors are.
+      outputError: () => undefined,
+      getOutHelpWidth: () => columns,
+      getErrHelpWidth: () => columns,
+    })
+    .configureHelp({ showGlobalOptions: true })
+    .showSuggestionAfterError(true);
+}
+
+const paragraphs = ({ summary, description }: Pick<Command, 'summary' | 'description'>): string =>
+  (description ?? [`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`]).join('\n\n');
+
+/** Examples and exit codes, below the options. */
+function helpTail(examples: readonly Example[], exits?: ExitMeanings): string {
+  const shown = examples.flatMap(({ line, does }) => [`  # ${does}`, `  ${line}`]);
+  const codes = exits && exitsOf(exits).map(([code, meaning]) => `  ${code}  ${meaning}`);
+  return ['', 'Examples:', ...shown, ...(codes ? ['', 'Exit codes:', ...codes] : [])].join('\n');
+}

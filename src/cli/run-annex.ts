@@ -1,0 +1,160 @@
+/**
+ * Runs one command line of `annex` and returns its exit code: what `annex.ts` does in a process of
+ * its own, and tests in theirs. It never ends the process.
+ */
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { CommanderError } from 'commander';
+import type { Command } from './command.ts';
+import { COMMANDS } from './commands/registry.ts';
+import type { CommandContext } from './context.ts';
+import { ServiceAccess } from './profile/service-access.ts';
+import { type GlobalOptions, makeProgram } from './program.ts';
+import type { Surroundings } from './surroundings.ts';
+import { EXIT } from './terminal/exit-code.ts';
+import { explain } from './terminal/explain.ts';
+import { type Failure, UsageError } from './terminal/failure.ts';
+import { Output, paint } from './terminal/output.ts';
+
+const COLUMNS = 100;
+/** Added to the signal number for the exit code, as shells do. */
+const SIGNAL_EXIT = 128;
+
+export const { version: VERSION } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+) as { version: string };
+
+/** @param argv the words after `annex` */
+export async function runAnnex(argv: readonly string[], surroundings: Surroundings): Promise<number> {
+  const run = new Run(argv, surroundings);
+  return run.exitCode();
+}
+
+class Run {
+  readonly #argv: readonly string[];
+  readonly #surroundings: Surroundings;
+  readonly #output: Output;
+  readonly #brokenPipe = new AbortController();
+  #code: number = EXIT.ok;
+  #isStream = false;
+  #access: ServiceAccess | undefined;
+
+  constructor(argv: readonly string[], surroundings: Surroundings) {
+    this.#argv = argv;
+    this.#surroundings = surroundings;
+    const { stdout, stderr } = surroundings;
+    // The words are looked at before they are parsed: a mistake in them is printed as they say.
+    this.#output = new Output({
+      stdout,
+      stderr,
+      json: optionWords(argv).includes('--json'),
+      colours: colours(surroundings, argv),
+      brokenPipe: () => this.#brokenPipe.abort('broken pipe'),
+    });
+  }
+
+  async exitCode(): Promise<number> {
+    try {
+      await this.#parse();
+    } catch (cause) {
+      this.#code = this.#failed(cause);
+    }
+    if (this.#brokenPipe.signal.aborted) return EXIT.ok;
+    const { signal } = this.#surroundings;
+    return signal.aborted ? this.#interrupted(signal.reason) : this.#code;
+  }
+
+  async #parse(): Promise<void> {
+    const { stdout, stderr } = this.#surroundings;
+    const program = makeProgram({
+      entries: COMMANDS,
+      version: VERSION,
+      columns: Math.min((stdout as Partial<NodeJS.WriteStream>).columns ?? COLUMNS, COLUMNS),
+      writeOut: (text) => void stdout.write(text),
+      writeError: (text) => void stderr.write(text),
+      run: (command, input, globals) => this.#runCommand(command, input, globals),
+    });
+    await program.parseAsync([...this.#argv], { from: 'user' });
+  }
+
+  async #runCommand(
+    command: Command,
+    input: Readonly<Record<string, unknown>>,
+    globals: GlobalOptions,
+  ): Promise<void> {
+    this.#isStream = typeof command.stream === 'string' ? input[command.stream] === true : !!command.stream;
+    this.#code = (await command.run(this.#context(globals), input)) ?? EXIT.ok;
+  }
+
+  #context({ profile }: GlobalOptions): CommandContext {
+    const { env, cwd, stdin, isTerminal, signal } = this.#surroundings;
+    const talk = (text: string) => this.#output.talk(text);
+    const access = new ServiceAccess({ env, cwd, profile, version: VERSION, talk });
+    this.#access = access;
+    return {
+      output: this.#output,
+      env,
+      cwd,
+      stdin,
+      isTerminal,
+      signal: AbortSignal.any([signal, this.#brokenPipe.signal]),
+      profile,
+      connection: () => access.connection(),
+      client: () => access.client(),
+    };
+  }
+
+  /** A signal is how a stream ends, and breaks everything else off. */
+  #interrupted(reason: unknown): number {
+    if (this.#isStream) return this.#code;
+    const number = constants.signals[reason as NodeJS.Signals] ?? constants.signals.SIGINT;
+    return SIGNAL_EXIT + number;
+  }
+
+  #failed(cause: unknown): number {
+    // What fails after the end was asked for is a consequence of it.
+    if (this.#brokenPipe.signal.aborted || this.#surroundings.signal.aborted) return EXIT.ok;
+    if (cause instanceof CommanderError) {
+      if (cause.exitCode === 0) return EXIT.ok;
+      // Without a command the parser has printed the help on standard error.
+      return this.#report(usageFailure(cause), cause.code === 'commander.help');
+    }
+    return this.#report(explain(cause, this.#access?.asked));
+  }
+
+  #report(failure: Failure, isShown = false): number {
+    const { code, hint, status, problems } = failure.details;
+    if (this.#output.isJson && !this.#output.hasValue) {
+      const error = { code: code ?? 'FAILED', message: failure.message, hint, status, problems };
+      void this.#output.item({ error }, () => undefined);
+    }
+    if (isShown) return failure.exit;
+    this.#output.talk(paint('red', 'error: '), failure.message);
+    if (hint !== undefined) this.#output.talk(hint);
+    return failure.exit;
+  }
+}
+
+/** A mistake in the words. The parser's message begins with its own mark. */
+function usageFailure({ code, message }: CommanderError): Failure {
+  if (code === 'commander.help')
+    return new UsageError('A command is missing.', { hint: '`annex --help` lists the commands.' });
+  const [text = '', near] = message.replace('error: ', '').split('\n(Did you mean ');
+  const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? '' : '.'}`;
+  return new UsageError(near === undefined ? sentence : `${sentence} Did you mean ${near.slice(0, -1)}`, {
+    hint: 'Add --help to see what the command takes.',
+  });
+}
+
+/** The words before a lone `--`. */
+const optionWords = (argv: readonly string[]): readonly string[] => {
+  const end = argv.indexOf('--');
+  return end === -1 ? argv : argv.slice(0, end);
+};
+
+/** https://no-color.org: any value but the empty one. */
+function colours({ env, isTerminal }: Surroundings, argv: readonly string[]) {
+  const isOff =
+    optionWords(argv).includes('--no-color') || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb';
+  return { stdout: isTerminal.stdout && !isOff, stderr: isTerminal.stderr && !isOff };
+}

@@ -1,0 +1,116 @@
+/**
+ * Turns what a command threw into a `Failure`: a sentence that says what happened, and what to do.
+ *
+ * Nothing here is a rule of the API. Where the service has answered with a sentence of its own,
+ * that sentence is the message.
+ */
+import { AnnexError } from '../../../packages/client/src/index.ts';
+import { Failure, type FailureDetails, UsageError } from './failure.ts';
+
+/** The service that a failure is about. */
+export interface Asked {
+  readonly url: string;
+  readonly isLoopback: boolean;
+  /** Where the token is from; undefined if there was none. */
+  readonly tokenFrom: string | undefined;
+  /** Versions of this program and of the service; the second is undefined if it was not told. */
+  readonly versions: readonly [string, string | undefined];
+}
+
+export function explain(cause: unknown, asked?: Asked): Failure {
+  if (cause instanceof Failure) return cause;
+  if (cause instanceof AnnexError && asked !== undefined) return ofService(cause, asked);
+  if (!(cause instanceof Error)) return new Failure(String(cause));
+  // Of src/config.ts, which is loaded only by the commands that read settings.
+  if (cause.name === 'ConfigError') return new UsageError(cause.message, { cause });
+  return new Failure(cause.message, { cause });
+}
+
+function ofService(error: AnnexError, asked: Asked): Failure {
+  const { code, status, problems, message } = error;
+  const details = (hint?: string): FailureDetails => ({
+    code,
+    cause: error,
+    ...(status !== 0 && { status }),
+    ...(problems.length > 0 && { problems }),
+    ...(hint !== undefined && { hint }),
+  });
+  if (code === 'NETWORK_FAILED') return new Failure(...unreachable(error, asked, details));
+  if (code === 'REQUEST_TIMED_OUT')
+    return new Failure(
+      `${asked.url} did not answer in time.`,
+      details('`annex doctor` looks for the reason.'),
+    );
+  if (code === 'ANSWER_INVALID') {
+    const hint = 'Is it the control listener of a service? `annex profile show` says where the URL is from.';
+    return new Failure(
+      `${asked.url} answers${status ? ` ${status}` : ''}, but not as Annex does.`,
+      details(hint),
+    );
+  }
+  if (status === 401) return new Failure(...unauthorized(asked, details));
+  if (status === 403)
+    return new Failure(message, details(`The token is from ${asked.tokenFrom ?? 'nowhere'}.`));
+  if (code === 'ROUTE_UNKNOWN') return new Failure(...unknownRoute(error, asked, details));
+  if (code === 'ENDPOINT_UNKNOWN')
+    return new Failure(
+      `${asked.url} is a public listener, which serves endpoints of installations.`,
+      details('The API is on the control listener, on port 7700 unless the service has other settings.'),
+    );
+  if (code === 'HOST_UNKNOWN')
+    return new Failure(message, details('The operator names it: annex serve --control-names <host>.'));
+  return new Failure(message, details());
+}
+
+type Parts = [message: string, details: FailureDetails];
+type Details = (hint?: string) => FailureDetails;
+
+function unauthorized({ url, tokenFrom }: Asked, details: Details): Parts {
+  const hint = `Log in with another token: annex login ${url}`;
+  if (tokenFrom === undefined) return [`There is no token for ${url}.`, details(hint)];
+  return [
+    `${url} does not accept the token from ${tokenFrom}: it is unknown, or was revoked.`,
+    details(hint),
+  ];
+}
+
+function unknownRoute({ message }: AnnexError, { url, versions }: Asked, details: Details): Parts {
+  const [own, its] = versions;
+  if (its === undefined)
+    return [`${url} is not the base of an Annex API: ${message}`, details('It ends before /v1.')];
+  if (own === its) return [message, details('`annex api GET /v1/openapi.json` lists the routes.')];
+  return [
+    `The service is Annex ${its} and does not have this route; this command line is ${own}.`,
+    details(`Use a command line of its version: npx annex@${its}`),
+  ];
+}
+
+/** A request without an answer. The code is that of the innermost error that has one. */
+function unreachable(error: AnnexError, { url, isLoopback }: Asked, details: Details): Parts {
+  const reason = reasonOf(error);
+  if (reason === 'ECONNREFUSED')
+    return [
+      `Nothing listens at ${url}.`,
+      details(isLoopback ? 'Is the service running? `annex serve` starts it.' : 'Is the service running?'),
+    ];
+  if (reason === 'ENOTFOUND' || reason === 'EAI_AGAIN')
+    return [`The host of ${url} is not known.`, details('Is the name right, and this machine online?')];
+  if (/SSL_(WRONG_VERSION|PACKET|UNKNOWN_PROTOCOL)/.test(reason))
+    return [`${url} does not speak TLS.`, details('Try it with http:// in place of https://.')];
+  if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(reason))
+    return [
+      `The certificate of ${url} is not trusted (${reason}).`,
+      details('For a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file.'),
+    ];
+  return [`${url} cannot be reached (${reason}).`, details('`annex doctor` looks for the reason.')];
+}
+
+function reasonOf(error: unknown): string {
+  let reason = 'no connection';
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const inner = at instanceof AggregateError ? at.errors[0] : at;
+    const { code } = inner as NodeJS.ErrnoException;
+    if (typeof code === 'string' && code !== 'NETWORK_FAILED') reason = code;
+  }
+  return reason;
+}
