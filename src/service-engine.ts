@@ -8,7 +8,7 @@ import type { Config } from './config.ts';
 import type { Engine } from './database/engine.ts';
 import { PostgresEngine } from './database/postgres/postgres-engine.ts';
 import { SqliteEngine } from './database/sqlite/sqlite-engine.ts';
-import { VERSION } from './delivery/open-delivery.ts';
+import { VERSION } from './version.ts';
 
 export function engineOf(
   { dataFolder: folder, databaseUrl: url, databaseConnections: connections, acceptLoss }: Config,

@@ -7,8 +7,9 @@ import { confineBundlers } from './bundle/bundler-confinement.ts';
 import type { Config } from './config.ts';
 import { confine } from './confinement/confine.ts';
 import { CELL_USERS, type HardeningSettings } from './confinement/layers.ts';
-import { buildCell, type CellSources } from './launch/cell-build.ts';
+import { buildCell } from './launch/cell-build.ts';
 import { selfTestProgram } from './launch/cell-program.ts';
+import type { CellSources } from './launch/cell-sources.ts';
 
 /**
  * Builds the files, and finds out which layers hold. Its caller calls `build.remove()`.

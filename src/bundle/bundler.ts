@@ -5,12 +5,12 @@
  * and validates both answers, which must arrive before the deadline. If the process dies, only this
  * upload fails. The exports of the bundle are not known here; a probe finds them later.
  */
-import { fileURLToPath } from 'node:url';
 import { Launcher } from '../confinement/launch.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import type { ManifestRules } from '../model/manifest/manifest.ts';
 import { problem } from '../model/problem.ts';
+import { programPath } from '../own-files.ts';
 import { type BundleResult, parseBundle, ranOut } from './bundle-result.ts';
 import { BundlerChild } from './bundler-child.ts';
 import { BundlerSlots } from './bundler-slots.ts';
@@ -26,7 +26,7 @@ export type { BundleResult } from './bundle-result.ts';
 /** Runs the process from its sources, unconfined: for tests and tools. */
 const FROM_SOURCE = new Launcher({
   path: process.execPath,
-  args: [fileURLToPath(new URL('bundler-process.ts', import.meta.url))],
+  args: [programPath('./bundler-process', import.meta.url)],
   files: [],
 });
 /** The sources that the bundler adds to uploads. */

@@ -9,6 +9,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { posix } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { prebuilt } from '../own-files.ts';
 import { CARRYING_FILES, packageFile } from './node-modules.ts';
 
 const OWN = new URL('../../sandbox/node/', import.meta.url);
@@ -16,7 +17,13 @@ const OWN = new URL('../../sandbox/node/', import.meta.url);
 const IMPORT = /(?:from|import) ['"]([^'"]+)['"]/g;
 
 /** Path → source: `node/crypto.ts`, `node_modules/@noble/hashes/sha2.js`. */
-export const NODE_SOURCE: ReadonlyMap<string, string> = readSources();
+export const NODE_SOURCE: ReadonlyMap<string, string> = carried() ?? readSources();
+
+/** What the npm package carries in the place of the folder and of those packages. */
+function carried(): ReadonlyMap<string, string> | undefined {
+  const text = prebuilt('nodeSource');
+  return text === undefined ? undefined : new Map(Object.entries(JSON.parse(text) as Record<string, string>));
+}
 
 function readSources(): ReadonlyMap<string, string> {
   const sources = new Map<string, string>();

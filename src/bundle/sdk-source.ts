@@ -6,6 +6,7 @@
  * disk.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import { prebuilt } from '../own-files.ts';
 
 const FOLDER = new URL('../../sandbox/sdk/', import.meta.url);
 
@@ -13,11 +14,19 @@ const FOLDER = new URL('../../sandbox/sdk/', import.meta.url);
  * File name in the SDK's folder → its source; JavaScript for files that are also used without the
  * SDK, else TypeScript.
  */
-export const SDK_SOURCE: ReadonlyMap<string, string> = new Map(
-  readdirSync(FOLDER)
+export const SDK_SOURCE: ReadonlyMap<string, string> = new Map(carried() ?? readSources());
+
+/** What the npm package carries in the place of the folder. */
+function carried(): Iterable<[string, string]> | undefined {
+  const text = prebuilt('sdkSource');
+  return text === undefined ? undefined : Object.entries(JSON.parse(text) as Record<string, string>);
+}
+
+function readSources(): Iterable<[string, string]> {
+  return readdirSync(FOLDER)
     .filter((name) => /(?<!\.d)\.[jt]s$/.test(name))
-    .map((name) => [name, readFileSync(new URL(name, FOLDER), 'utf8')]),
-);
+    .map((name) => [name, readFileSync(new URL(name, FOLDER), 'utf8')]);
+}
 
 /** Import specifier → file name in `SDK_SOURCE`. */
 export const SDK_ENTRIES: ReadonlyMap<string, string> = new Map([

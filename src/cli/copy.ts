@@ -10,7 +10,7 @@ import { type CopiedSummary, type CopyNote, copyStore } from '../database/copy/s
 import { openMigrated, unusable } from '../database/postgres/postgres-engine.ts';
 import { databaseFile } from '../database/sqlite/files/data-folder.ts';
 import { DatabaseUnavailable } from '../database/unavailable.ts';
-import { VERSION } from '../delivery/open-delivery.ts';
+import { VERSION } from '../version.ts';
 
 const EXIT_USAGE = 2;
 const SHOW_EVERY_MS = 1_000;

@@ -14,8 +14,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { prebuilt } from '../own-files.ts';
 
 export const SDK_DECLARATIONS_FILE = 'annex-sdk.d.ts';
+/** The globals of an isolate, in the npm package `@annex/sdk`. */
+export const GLOBALS_FILE = 'globals.d.ts';
 
 const SANDBOX = fileURLToPath(new URL('../../sandbox/', import.meta.url));
 const COMPILER = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
@@ -36,24 +39,38 @@ const HEAD = `/**
 `;
 
 /**
- * Runs the compiler and joins its declarations into one text.
+ * The text: from the npm package, which has no compiler, else made of the sources.
  *
  * @throws Error with the compiler's output if it cannot be run, or finds an error in the SDK.
  */
-export async function sdkDeclarations(): Promise<string> {
+export const sdkDeclarations = async (): Promise<string> => prebuilt('sdkDeclarations') ?? compiled();
+
+async function compiled(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'annex-types-'));
   try {
     await compile(folder);
-    const files = (await readdir(folder)).filter((file) => file.endsWith('.d.ts')).sort();
-    const modules = files.map(async (file) =>
-      moduleText(file.slice(0, -'.d.ts'.length), await readFile(join(folder, file), 'utf8')),
-    );
-    const globals = GLOBALS.map((file) => readFile(join(SANDBOX, file), 'utf8'));
-    const development = `declare module '@annex/sdk/jsx-dev-runtime' {\nexport * from '@annex/sdk/jsx-runtime';\n}\n`;
-    return [HEAD, ...(await Promise.all([...globals, ...modules])), development].join('\n');
+    return await joinedDeclarations(folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** The text of the declarations that the compiler wrote into a folder. */
+export async function joinedDeclarations(folder: string): Promise<string> {
+  const names = (await readdir(folder)).filter((file) => file.endsWith('.d.ts') && file !== GLOBALS_FILE);
+  const modules = names
+    .sort()
+    .map(async (file) =>
+      moduleText(file.slice(0, -'.d.ts'.length), await readFile(join(folder, file), 'utf8')),
+    );
+  const development = `declare module '@annex/sdk/jsx-dev-runtime' {\nexport * from '@annex/sdk/jsx-runtime';\n}\n`;
+  return [HEAD, await joinedGlobals(), ...(await Promise.all(modules)), development].join('\n');
+}
+
+/** The declarations of the globals of an isolate, as the text of one file. */
+export async function joinedGlobals(): Promise<string> {
+  const texts = GLOBALS.map((file) => readFile(join(SANDBOX, file), 'utf8'));
+  return (await Promise.all(texts)).join('\n');
 }
 
 async function compile(into: string): Promise<void> {

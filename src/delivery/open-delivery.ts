@@ -2,7 +2,6 @@
  * Composes deliveries over an open store: the intake, the delivery worker with its two kinds of
  * attempt, and the lifecycle worker. A part of the composition root, without decisions of its own.
  */
-import { readFileSync } from 'node:fs';
 import type { Registry as MetricsRegistry } from '@prometheus-io/client';
 import type { CallLog } from '../calls/call-log.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
@@ -10,6 +9,7 @@ import type { WebhookClient } from '../egress/webhook/webhook-client.ts';
 import type { LimitName, Limits } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import type { TargetResolver } from '../targets/target-resolver.ts';
+import { VERSION } from '../version.ts';
 import { Attempts } from './attempts.ts';
 import { deliveryMetrics, lifecycleMetrics } from './delivery-metrics.ts';
 import { DeliveryWorker } from './delivery-worker.ts';
@@ -18,12 +18,6 @@ import { LifecycleWorker } from './lifecycle/lifecycle-worker.ts';
 import { type DeliveryIntake, type IntakeParts, openIntake } from './open-intake.ts';
 import { WebhookDelivery } from './webhook-delivery.ts';
 
-/** Version of Annex, from `package.json`. */
-export const { version: VERSION } = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-) as {
-  version: string;
-};
 export const USER_AGENT = `Annex-Webhook/${VERSION}`;
 
 export interface DeliveryParts extends Omit<IntakeParts, 'store' | 'worker' | 'limits'> {

@@ -13,13 +13,13 @@ import { existsSync } from 'node:fs';
 import { link, open, realpath, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { backup as copyPages, DatabaseSync } from 'node:sqlite';
-import { fileURLToPath } from 'node:url';
 import { Kysely } from 'kysely';
 import { type FolderLock, isBusy, lockFolder } from '../database/sqlite/files/folder-lock.ts';
 import { foreignWal } from '../database/sqlite/files/foreign-wal.ts';
 import { readWal } from '../database/sqlite/files/wal-file.ts';
 import { sqliteDialect } from '../database/sqlite/sqlite-dialect.ts';
 import type { Tables } from '../database/tables.ts';
+import { programPath } from '../own-files.ts';
 import { keysInUse } from './reseal/sealed-columns.ts';
 import type { KeyUse } from './vault/vault-key.ts';
 
@@ -32,7 +32,7 @@ const UNLOCKED_READS = 4;
 /** SQLite's primary result codes: read-only, cannot open, locking protocol. */
 const CANNOT_SHARE = [8, 14, 15];
 const PRIMARY_RESULT = 0xff;
-const CHECK = fileURLToPath(new URL('../database/sqlite/files/copy-check.ts', import.meta.url));
+const CHECK = programPath('../database/sqlite/files/copy-check', import.meta.url);
 /** Suffixes of the files that SQLite makes beside a database. */
 const BESIDE = ['', '-wal', '-shm', '-lock', '-lock-journal', '-journal'];
 /** Other files of the service in its data folder. */

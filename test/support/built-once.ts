@@ -8,7 +8,8 @@ import { inject } from 'vitest';
 import { bundlerProgram, esbuildWithoutFiles } from '../../src/bundle/bundler-program.ts';
 import { Launcher } from '../../src/confinement/launch.ts';
 import { UNCONFINED } from '../../src/confinement/layers.ts';
-import { buildSources, type CellSources, findEsbuild } from '../../src/launch/cell-build.ts';
+import { findEsbuild } from '../../src/launch/cell-build.ts';
+import { type CellSources, cellSources as makeCellSources } from '../../src/launch/cell-sources.ts';
 
 /**
  * Returns a result from the folder of the run, or builds it. @param name file in which it is kept;
@@ -30,7 +31,7 @@ let sources: Promise<CellSources> | undefined;
 
 /** The sources that cells run. */
 export function cellSources(): Promise<CellSources> {
-  sources ??= builtOnce('cell-sources.json', buildSources);
+  sources ??= builtOnce('cell-sources.json', makeCellSources);
   return sources;
 }
 

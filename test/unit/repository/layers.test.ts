@@ -22,7 +22,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/model/'],
   ['src/protocol/bridge.ts'],
   ['src/protocol/wire.ts', 'src/protocol/parse-cell-message.ts', 'src/protocol/frames.ts'],
-  ['src/errors.ts', 'src/limits.ts'],
+  ['src/errors.ts', 'src/limits.ts', 'src/own-files.ts', 'src/version.ts'],
 ];
 
 /**
@@ -84,7 +84,12 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['cell-process.ts', 'in-flight-task.ts', 'in-flight-tasks.ts'],
     ['cell-death.ts', 'script-requests.ts'],
   ],
-  'src/launch/': [['cell-launch.ts'], ['cell-program.ts'], ['cell-build.ts'], ['cell-folder.ts']],
+  'src/launch/': [
+    ['cell-launch.ts'],
+    ['cell-program.ts'],
+    ['cell-build.ts'],
+    ['cell-folder.ts', 'cell-sources.ts'],
+  ],
   'src/targets/': [['open-targets.ts'], ['caller-statements.ts'], ['target-resolver.ts']],
   'src/bundle/': [
     ['bundler.ts', 'bundler-process.ts'],

@@ -10,8 +10,8 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { DAY_MS } from '../../../limits.ts';
+import { programPath } from '../../../own-files.ts';
 import type { IntegrityState } from '../../engine.ts';
 import { type CheckedTable, pagesOf, quickCheck } from './quick-check.ts';
 
@@ -19,7 +19,7 @@ import { type CheckedTable, pagesOf, quickCheck } from './quick-check.ts';
 const PAGES_AT_ONCE = 1_024;
 /** Time limit of one check. A check that exceeds it is reported as unfinished. */
 const CHECK_MS = 600_000;
-const PROGRAM = fileURLToPath(new URL('./integrity-process.ts', import.meta.url));
+const PROGRAM = programPath('./integrity-process', import.meta.url);
 
 export interface IntegrityNote {
   readonly level: 'info' | 'warn' | 'error';

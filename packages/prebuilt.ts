@@ -1,0 +1,26 @@
+/**
+ * The texts that the npm package `annex` carries in the place of sources and tools
+ * (`src/own-files.ts`), made by the same code that makes them when a clone starts.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { NODE_SOURCE } from '../src/bundle/node-source.ts';
+import { SDK_SOURCE } from '../src/bundle/sdk-source.ts';
+import { cellSources } from '../src/launch/cell-sources.ts';
+import { PREBUILT_FILES } from '../src/own-files.ts';
+
+export interface Prebuilt {
+  readonly sdkDeclarations: string;
+}
+
+export async function writePrebuilt(folder: string, { sdkDeclarations }: Prebuilt): Promise<void> {
+  const texts: Record<keyof typeof PREBUILT_FILES, string> = {
+    cellSources: JSON.stringify(await cellSources()),
+    sdkSource: JSON.stringify(Object.fromEntries(SDK_SOURCE)),
+    nodeSource: JSON.stringify(Object.fromEntries(NODE_SOURCE)),
+    sdkDeclarations,
+  };
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of Object.entries(texts))
+    await writeFile(join(folder, PREBUILT_FILES[name as keyof typeof PREBUILT_FILES]), text);
+}
