@@ -34,7 +34,7 @@ export {
   createContentSource,
 } from './content-source.ts';
 export type { ComponentChildren, Dynamic, Element, ElementChildren, TextChildren } from './contentkit.ts';
-export type { Confirm, Control, Icon, Press, SelectOption } from './contentkit-elements.ts';
+export type { Confirm, Control, Icon, Press, SelectOption } from './contentkit-values.ts';
 export type { Context } from './context.ts';
 export { deliverTo, type WebhookDelivery } from './deliver-to.ts';
 export type {

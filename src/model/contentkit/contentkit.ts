@@ -3,7 +3,7 @@
  * children (`docs/contract/components.md#elements`).
  *
  * The single source: the host's check (`contentkit-check.ts`), the types of the SDK
- * (`sandbox/sdk/contentkit-elements.ts`) and the public JSON Schema are derived from it.
+ * (`sandbox/sdk/contentkit-*.ts`) and the public JSON Schema are derived from it.
  */
 import Type, { type TSchema } from 'typebox';
 import {

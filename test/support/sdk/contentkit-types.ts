@@ -1,6 +1,6 @@
 /**
- * The catalogue of ContentKit as TypeScript: the text of `sandbox/sdk/contentkit-elements.ts`, by
- * which JSX is type-checked.
+ * The catalogue of ContentKit as TypeScript: the texts of `sandbox/sdk/contentkit-*.ts`, by which
+ * JSX is type-checked.
  *
  * The SDK does not import the host, so its types are generated; a test compares the file with this
  * text. JSX has one type for all elements, so the host validates which element stands where.
@@ -14,17 +14,48 @@ import {
 } from '../../../src/model/contentkit/contentkit.ts';
 import { referred, VALUES } from '../../../src/model/contentkit/contentkit-values.ts';
 import { allowedElements } from '../../../src/model/contentkit/contentkit-values-check.ts';
+import { attributeExample, elementExample, VALUE_EXAMPLES } from './contentkit-examples.ts';
 import { docComment } from './doc-comment.ts';
 
-const HEAD = `/**
- * The elements of ContentKit and their attributes (docs/contract/components.md#elements), from the
- * catalogue in \`src/model/contentkit/contentkit.ts\`. Types only.
+const SOURCE = `,
+ * from the catalogue in \`src/model/contentkit/contentkit.ts\`. Types only.
  *
  * Generated: \`npx vitest run test/unit/sdk/contentkit-elements.test.ts -u\`.
  */
-import type { Dynamic, Element, ElementChildren, TextChildren } from './contentkit.ts';
 `;
 
+/** File → what its elements are, its interface, and its tags. */
+const GROUPS = {
+  'contentkit-structure.ts': {
+    what: 'that hold others',
+    name: 'StructureElements',
+    tags: [
+      'block',
+      'modal',
+      'configuration',
+      'stepper',
+      'step',
+      'vstack',
+      'hstack',
+      'box',
+      'divider',
+      'card',
+    ],
+  },
+  'contentkit-content.ts': {
+    what: 'that show something',
+    name: 'ContentElements',
+    tags: ['text', 'link', 'hint', 'markdown', 'image', 'codeblock', 'webframe'],
+  },
+  'contentkit-form.ts': {
+    what: 'that users press or fill in',
+    name: 'FormElements',
+    tags: ['button', 'input', 'textinput', 'select', 'switch', 'radio', 'checkbox'],
+  },
+} as const;
+
+/** So many elements are named; of more it is said that there are some. */
+const LISTED_MAX = 3;
 /** Width of a line of code. */
 const COLUMNS = 110;
 
@@ -37,15 +68,43 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   option: 'SelectOption',
 };
 
-/** The text of the file, formatted like the rest of the source. */
-export function contentKitTypes(): string {
+/** File → its text, formatted like the rest of the source. */
+export function contentKitTypes(): ReadonlyMap<string, string> {
+  const grouped: readonly string[] = Object.values(GROUPS).flatMap(({ tags }) => tags);
+  const forgotten = Object.keys(ELEMENTS).filter((tag) => !grouped.includes(tag));
+  if (forgotten.length > 0) throw new Error(`No file has <${forgotten.join('>, <')}> (contentkit-types.ts).`);
+  const groups = Object.entries(GROUPS).map(([file, group]) => [file, groupText(group)] as const);
+  return new Map([['contentkit-values.ts', valuesText()], ...groups, ['contentkit-elements.ts', allText()]]);
+}
+
+function valuesText(): string {
   const values = Object.entries(VALUES).filter(([name]) => name in TYPE_NAMES);
-  const elements = Object.entries(ELEMENTS).map(([name, kind]) => elementText(name, kind));
   return [
-    HEAD,
-    ...values.map(([name, schema]) => definitionText(TYPE_NAMES[name] ?? name, schema)),
-    `/** Tag → attributes. The host leaves out what is unknown, and answers 422 for what does not fit. */\nexport interface Elements {\n${elements.join('')}}\n`,
+    `/**\n * The values of ContentKit attributes (docs/contract/components.md#values)${SOURCE}import type { Dynamic } from './contentkit.ts';\n`,
+    ...values.map(([name, schema]) => definitionText(name, schema)),
   ].join('\n');
+}
+
+function groupText({ what, name, tags }: (typeof GROUPS)[keyof typeof GROUPS]): string {
+  const elements = tags.map((tag) => elementText(tag, ELEMENTS[tag] as ElementKind)).join('');
+  const used = (names: readonly string[]) =>
+    names.filter((type) => new RegExp(`\\b${type}\\b`).test(elements)).join(', ');
+  return [
+    `/**\n * Elements of ContentKit ${what} (docs/contract/components.md#elements)${SOURCE}import type { ${used(['Dynamic', 'Element', 'ElementChildren', 'TextChildren'])} } from './contentkit.ts';`,
+    `import type { ${used(Object.values(TYPE_NAMES).sort())} } from './contentkit-values.ts';\n`,
+    `/** Tag → attributes. */\nexport interface ${name} {\n${elements}}\n`,
+  ].join('\n');
+}
+
+function allText(): string {
+  const imports = Object.entries(GROUPS)
+    .sort()
+    .map(([file, { name }]) => `import type { ${name} } from './${file}';\n`);
+  const names = Object.values(GROUPS).map(({ name }) => name);
+  return `/**\n * All elements of ContentKit and their attributes (docs/contract/components.md#elements)${SOURCE}${imports.join('')}
+/** Tag → attributes. The host leaves out what is unknown, and answers 422 for what does not fit. */
+export interface Elements extends ${names.join(', ')} {}
+`;
 }
 
 interface Shape {
@@ -55,9 +114,10 @@ interface Shape {
   readonly maxLength?: number;
 }
 
-function definitionText(name: string, schema: TSchema): string {
+function definitionText(definition: string, schema: TSchema): string {
   const { description = '', properties } = schema as Shape;
-  const doc = docComment(description, '');
+  const name = TYPE_NAMES[definition] ?? definition;
+  const doc = docComment(description, '', VALUE_EXAMPLES[definition]);
   if (properties) return `${doc}export interface ${name} {\n${membersText(schema, '  ')}}\n`;
   return `${doc}export type ${name} =\n${variants(schema, '  ')};\n`;
 }
@@ -69,19 +129,33 @@ const variants = (schema: TSchema, indent: string): string =>
     .join('\n');
 
 function elementText(name: string, { description, children }: ElementKind): string {
-  const members = membersText(DEFINITIONS[name] ?? {}, '    ', ['type', 'children']);
+  const members = membersText(DEFINITIONS[name] ?? {}, '    ', { without: ['type', 'children'], tag: name });
   const own = `${members}${childrenText(children)}`;
-  const doc = docComment(description, '  ');
+  const doc = docComment(description, '  ', elementExample(name));
   return own === '' ? `${doc}  ${name}: Record<never, never>;\n` : `${doc}  ${name}: {\n${own}  };\n`;
 }
 
 function childrenText(children: ChildrenRule | undefined): string {
   if (children === undefined) return '';
   const type = children.text ? 'TextChildren' : 'ElementChildren';
-  return `    readonly children${children.required ? '' : '?'}: ${type};\n`;
+  return `${docComment(childrenWords(children), '    ')}    readonly children${children.required ? '' : '?'}: ${type};\n`;
 }
 
-function membersText(schema: TSchema, indent: string, without: readonly string[] = []): string {
+/** What may stand between the tags, in words. */
+export function childrenWords({ elements, text, alone }: ChildrenRule): string {
+  const names = elements.filter((name) => name !== alone);
+  const listed = names.length > LISTED_MAX ? 'elements' : names.map((name) => `\`<${name}>\``).join(', ');
+  const only = alone === undefined ? '' : `, or one \`<${alone}>\` alone`;
+  return `Between the tags: ${text ? 'text and ' : ''}${listed}${only}.`;
+}
+
+interface MembersOf {
+  readonly without?: readonly string[];
+  /** The members are attributes of this element, and each has an example. */
+  readonly tag?: string;
+}
+
+function membersText(schema: TSchema, indent: string, { without = [], tag }: MembersOf = {}): string {
   const { properties = {}, required = [] } = schema as Shape;
   return Object.entries(properties)
     .filter(([name]) => !without.includes(name))
@@ -92,16 +166,17 @@ function membersText(schema: TSchema, indent: string, without: readonly string[]
       const line = `${start} ${type};`;
       const isWide = parts(member).length > 1 && (type.includes('\n') || line.length > COLUMNS);
       const text = isWide ? `${start}\n${variants(member, `${indent}  `)};` : line;
-      return `${docText(member, indent)}${text}\n`;
+      const example = tag === undefined ? undefined : attributeExample(tag, name);
+      return `${docText(member, indent, example)}${text}\n`;
     })
     .join('');
 }
 
-function docText(schema: TSchema, indent: string): string {
+function docText(schema: TSchema, indent: string, example?: string): string {
   const { description, maxLength } = schema as Shape;
   const bound = maxLength === undefined ? [] : [`At most ${maxLength} characters.`];
   const words = [...(description ? [description] : []), ...bound].join(' ');
-  return docComment(words, indent);
+  return docComment(words, indent, example);
 }
 
 interface Rules {

@@ -3,11 +3,14 @@
  * by it.
  */
 import { expect, test } from 'vitest';
+import { ELEMENTS, ROOTS } from '../../../src/model/contentkit/contentkit.ts';
 import { AuthorFolder } from '../../support/sdk/author.ts';
+import { elementExample, VALUE_EXAMPLES } from '../../support/sdk/contentkit-examples.ts';
 import { contentKitTypes } from '../../support/sdk/contentkit-types.ts';
 
 test('the types of the SDK are those of the schema', async () => {
-  await expect(contentKitTypes()).toMatchFileSnapshot('../../../sandbox/sdk/contentkit-elements.ts');
+  for (const [file, text] of contentKitTypes())
+    await expect(text).toMatchFileSnapshot(`../../../sandbox/sdk/${file}`);
 });
 
 const MANIFEST = `name: drawn
@@ -45,7 +48,24 @@ export const also = (count: number, names: string[]) => [count, names];
 
 const block = (inside: string): string => `<block>${inside}</block>`;
 
+/** The examples of all attributes that the doc comments show, each element with all of its own. */
+const EXAMPLES = [
+  ...Object.keys(ELEMENTS).map((tag) => {
+    const example = elementExample(tag, 'all');
+    if (ROOTS.some((root) => root === tag)) return example;
+    return block(
+      tag === 'step'
+        ? `<stepper activeStep="a" onStepChange={press} onComplete={press}>${example}</stepper>`
+        : example,
+    );
+  }),
+  ...Object.values(VALUE_EXAMPLES).map((example) =>
+    example.startsWith('<block') ? example : block(example),
+  ),
+];
+
 const GOOD = [
+  ...EXAMPLES,
   `<block controls={[{ label: 'Edit', icon: 'edit', onPress: press }]}><text>{count} of {names.length}</text></block>`,
   `<modal title="T" size="xlarge" submit={<button label="OK" onPress={{ action: '@ui.modal.close', returnValue: {} }} />}><divider size="small" /></modal>`,
   `<configuration><stepper activeStep="a" onStepChange={press} onComplete={press}><step id="a" title="A"><Field label="L" state="s" /></step></stepper></configuration>`,
