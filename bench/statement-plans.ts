@@ -89,7 +89,9 @@ async function life(database: Database, clock: () => number, place: Posted): Pro
   const { organization, site } = place;
   await new SubscriberRows(database).inReach({ organization, level: 'site', place: site });
   const commits = new GroupCommit(database);
-  const parts = { commits, clock, backlog: { change: () => undefined } as unknown as Backlog };
+  const deliveryFeed = { isFollowed: false, committed: () => undefined };
+  const backlog = { change: () => undefined } as unknown as Backlog;
+  const parts = { commits, clock, backlog, deliveryFeed };
   const auditIds = new Sequence(randomBytes);
   const outbox = new EventOutbox({ ...parts, auditIds, randomBytes });
   const claims = new DeliveryClaims({ ...parts, limits: { deliveryLeaseMs: LEASE_MS } });

@@ -94,7 +94,9 @@ export const ERRORS = {
     "Too many requests to the product's API are in flight; the message names the limit. Try again after `Retry-After`.",
   ),
   LOG_BUSY: {
-    ...passing('Too many clients follow logs; the message names the limit. Try again after `Retry-After`.'),
+    ...passing(
+      'Too many clients follow logs or deliveries; the message names the limit. Try again after `Retry-After`.',
+    ),
     retryAfterS: 5,
   },
   DATABASE_UNAVAILABLE: passing(

@@ -257,13 +257,13 @@ export const DEFAULT_LIMITS = {
   stopMs: 10_000,
   /** Lines that are kept in the log of one installation. */
   logLinesPerInstallation: 1_000,
-  /** Clients that follow logs, of all installations together. Beyond this, 503. */
+  /** Clients that follow logs or deliveries, of all installations together. Beyond this, 503. */
   logFollowers: 256,
-  /** Of those, clients that follow the log of one installation. */
+  /** Of those, clients that follow one log, or one installation or organization by deliveries. */
   logFollowersPerInstallation: 16,
   /** Of those, clients with one organization's token. */
   logFollowersPerToken: 64,
-  /** Text that a follower of a log has not read yet. Beyond this, it is dropped. */
+  /** Text that a follower has not read yet. Beyond this, it is dropped. */
   logFollowerBufferBytes: 1 * MIB,
 } as const;
 

@@ -8,7 +8,7 @@ import type { DeliveryIntake } from './delivery/open-intake.ts';
 import { ProductClient, type ProductClientParts } from './egress/product-client.ts';
 import { watchProduct } from './egress/product-metrics.ts';
 import { controlRoutes } from './http/control/control-routes.ts';
-import { LogFollowers } from './http/control/log-followers.ts';
+import { Followers } from './http/control/following/followers.ts';
 import type { Product } from './http/control/product/product-api.ts';
 import { Credentials } from './http/credentials.ts';
 import { publicRoutes } from './http/public/public-routes.ts';
@@ -57,11 +57,11 @@ export function registerRoutes(
   const scripts = new PublishedScripts(dispatch);
   const credentials = new Credentials({ tokens, runtimeTokens, limits, trustedProxies, clock: ticks });
   const limitMet = (limit: LimitName) => metrics.limitMet(limit);
-  const logFollowers = new LogFollowers({ logs: store.logs, limits, after, limitMet });
-  // Followers of a log that is gone, or whose token is.
-  store.changes.on('installation', (id) => logFollowers.check(id));
-  store.changes.on('tokens', () => logFollowers.check());
-  store.changes.on('missed', () => logFollowers.check());
+  const followers = new Followers({ limits, after, limitMet });
+  // Followers of what is gone, or whose token is.
+  store.changes.on('installation', (id) => followers.check(id));
+  store.changes.on('tokens', () => followers.check());
+  store.changes.on('missed', () => followers.check());
   controlRoutes(listeners.control, {
     limits,
     clock: ticks,
@@ -75,7 +75,7 @@ export function registerRoutes(
     installations: store.installations,
     installLinks: store.installLinks,
     logs: store.logs,
-    logFollowers,
+    followers,
     lifecycleEvents: store.lifecycleEvents,
     eventList: store.eventList,
     audit: store.audit,
@@ -83,6 +83,7 @@ export function registerRoutes(
     spentStates: store.spentStates,
     installedBlocks: store.installedBlocks,
     deliveryList: store.deliveryList,
+    deliveryFeed: store.deliveryFeed,
     webhookSecrets: store.webhookSecrets,
     acceptance: delivery.acceptance,
     taskAcceptance: delivery.taskAcceptance,

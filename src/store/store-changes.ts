@@ -23,6 +23,10 @@ export type StoreChanges = EventEmitter<{
   statementKeys: [];
   /** Another node has more due deliveries than it can start. */
   backlog: [];
+  /** Another node follows the deliveries of these scopes. */
+  deliveryFollowers: [...scopes: string[]];
+  /** Another node has committed these changes of deliveries that are followed. */
+  deliverySteps: [...steps: string[]];
   /** A lifecycle event of this installation may have been written, by this node. */
   lifecycle: [installationId: string];
   /** Changes of other nodes may have been missed: nothing that is cached is certain. */
@@ -40,6 +44,7 @@ export type AnnouncedChange = Exclude<
 const ANNOUNCED: readonly string[] = [
   ...(['integration', 'version', 'installation', 'webhookSecrets'] satisfies AnnouncedChange[]),
   ...(['tokens', 'statementKeys', 'backlog'] satisfies AnnouncedChange[]),
+  ...(['deliveryFollowers', 'deliverySteps'] satisfies AnnouncedChange[]),
 ];
 
 /** The notices of a store, with those of the other nodes. */

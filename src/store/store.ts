@@ -20,6 +20,7 @@ import type { RuntimeTokenKeys } from '../model/runtime-token-format.ts';
 import { Audit } from './audit.ts';
 import { Backlog } from './deliveries/backlog.ts';
 import { DeliveryClaims, type DeliveryClaimsParts } from './deliveries/delivery-claims.ts';
+import { DeliveryFeed } from './deliveries/delivery-feed.ts';
 import { DeliveryList } from './deliveries/delivery-list.ts';
 import { DeliveryOrderRows } from './deliveries/delivery-order-rows.ts';
 import { DeliveryQueue } from './deliveries/delivery-queue.ts';
@@ -96,6 +97,7 @@ export interface Store {
   readonly deliveryQueue: DeliveryQueue;
   readonly deliveryClaims: DeliveryClaims;
   readonly deliveryList: DeliveryList;
+  readonly deliveryFeed: DeliveryFeed;
   readonly deliveryOrderRows: DeliveryOrderRows;
   readonly deliveryRetention: DeliveryRetention;
   readonly audit: Audit;
@@ -169,7 +171,13 @@ function startStore({ options, engine, database, vault, backlog }: OpenedParts):
     inFlightMax: engine.commitsInFlight,
     waitMsMax: engine.commitWaitMs,
   });
-  const parts = { ...options, database, vault, commits, backlog, auditIds: new Sequence(randomBytes) };
+  const deliveryFeed = new DeliveryFeed({
+    ...{ database, isShared: engine.isShared, clock: options.clock, onError },
+    ticks: () => performance.now(),
+    announce: (change, about) => announce(database, change, ...about),
+  });
+  const auditIds = new Sequence(randomBytes);
+  const parts = { ...options, database, vault, commits, backlog, deliveryFeed, auditIds };
   const deliveryRetention = new DeliveryRetention(parts);
   const logs = new Logs({ ...options, database, isShared: engine.isShared });
   const lifecycleEvents = new LifecycleEvents(parts);
@@ -180,6 +188,9 @@ function startStore({ options, engine, database, vault, backlog }: OpenedParts):
   const spentSignatures = engine.isShared ? new SpentSignatures(parts) : undefined;
   const changes = storeChanges(engine);
   forgetChanged(changes, { webhookSecrets, tokens, statementKeys });
+  changes.on('deliveryFollowers', (...scopes) => deliveryFeed.followedElsewhere(scopes));
+  changes.on('deliverySteps', (...steps) => deliveryFeed.committedElsewhere(steps));
+  changes.on('missed', () => deliveryFeed.missed());
   const changed = (integration: string) => void changes.emit('integration', integration);
   const versionChanged = (integration: string) => {
     changed(integration);
@@ -194,7 +205,7 @@ function startStore({ options, engine, database, vault, backlog }: OpenedParts):
   });
   void reseal.start();
   return {
-    ...{ changes, logs, lifecycleEvents, backlog, deliveryRetention, audit, webhookSecrets },
+    ...{ changes, logs, lifecycleEvents, backlog, deliveryRetention, audit, webhookSecrets, deliveryFeed },
     ...{ tokens, statementKeys, spentSignatures, isShared: engine.isShared },
     ...eventsAndDeliveries(parts),
     targetSource: new TargetSource(parts),
@@ -218,6 +229,7 @@ function startStore({ options, engine, database, vault, backlog }: OpenedParts):
     alone: (name, work) => engine.alone(name, work),
     async close() {
       housekeeping.stopTimers();
+      await deliveryFeed.stop();
       await reseal.stop();
       await housekeeping.finish();
       await commits.close();

@@ -4,29 +4,33 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { KEEP_ALIVE_MS, LogFollowers } from '../../src/http/control/log-followers.ts';
-import type { LogStream, StreamEnd } from '../../src/http/control/log-stream.ts';
+import type { EventStream, StreamEnd } from '../../src/http/control/following/event-stream.ts';
+import { type Follower, Followers, KEEP_ALIVE_MS } from '../../src/http/control/following/followers.ts';
+import { logEvents } from '../../src/http/control/log-events.ts';
 import { DEFAULT_LIMITS } from '../../src/limits.ts';
+import type { StoredLine } from '../../src/store/logs.ts';
 import { ManualClock } from '../support/receivers/scripted-receivers.ts';
 import { temporaryStore } from '../support/store/temporary-store.ts';
 
 const FOLLOWER = {
   principal: { kind: 'admin', tokenId: 'tok_1' },
+  followed: 'ins_1',
   refusal: async (): Promise<StreamEnd | undefined> => undefined,
 } as const;
+
+const LOG = { tenant: 'ins_1', of: { installation: 'ins_1' } } as const;
 
 async function scene() {
   const { logs } = await temporaryStore();
   const clock = new ManualClock();
   const met: string[] = [];
-  const followers = new LogFollowers({
-    logs,
+  const followers = new Followers({
     limits: DEFAULT_LIMITS,
     after: clock.after,
     limitMet: (name) => void met.push(name),
   });
-  const follow = async (follower: Parameters<LogFollowers['follow']>[1] = FOLLOWER): Promise<LogStream> => {
-    const stream = followers.follow({ tenant: 'ins_1', of: { installation: 'ins_1' } }, follower);
+  const follow = async (follower: Follower = FOLLOWER) => {
+    const stream = followers.follow(logEvents(logs, LOG), {}, follower);
     onTestFinished(() => void stream.destroy());
     await expect.poll(() => stream.readableLength).toBeGreaterThan(0);
     return stream;
@@ -35,7 +39,7 @@ async function scene() {
 }
 
 /** What a stream holds unread, as text. */
-function read(stream: LogStream): string {
+function read(stream: EventStream<StoredLine>): string {
   let text = '';
   for (let piece = stream.read(); piece !== null; piece = stream.read()) text += piece;
   return text;

@@ -1920,10 +1920,11 @@ export class DeliveriesRoutes {
   }
 
   /**
-   * List deliveries, newest first. An organization sees those to its own installations, and
-   * tasks at the own level of integrations that it owns. A page may have fewer than `limit`
-   * items, or none, and still have a `next`: each request searches a bounded number of
-   * deliveries.
+   * List deliveries, newest first, or follow them. An organization sees those to its own
+   * installations, and tasks at the own level of integrations that it owns. A page may have
+   * fewer than `limit` items, or none, and still have a `next`: each request searches a
+   * bounded number of deliveries. With "Accept: text/event-stream" or `follow=true`, the
+   * answer is server-sent events: one for each change of a delivery, as it is committed.
    *
    * `GET /v1/deliveries`
    */
@@ -2296,6 +2297,12 @@ export interface DeliveriesListQuery {
   /** `eventId` of an event. */
   readonly event?: string | undefined;
   readonly state?: 'pending' | 'delivered' | 'unhandled' | 'failed' | 'canceled' | undefined;
+  /**
+   * Whether to answer with server-sent events, one for each change. `limit` is the number of
+   * deliveries whose changes so far come first, by default none; after `Last-Event-ID` come
+   * the changes after that one.
+   */
+  readonly follow?: boolean | undefined;
 }
 
 export interface Delivery {
@@ -3607,7 +3614,10 @@ export interface ErrorStatuses {
    * again after `Retry-After`.
    */
   readonly PRODUCT_BUSY: 503;
-  /** Too many clients follow logs; the message names the limit. Try again after `Retry-After`. */
+  /**
+   * Too many clients follow logs or deliveries; the message names the limit. Try again after
+   * `Retry-After`.
+   */
   readonly LOG_BUSY: 503;
   /**
    * The database does not answer, or cannot write now. Nothing is known of a change that it

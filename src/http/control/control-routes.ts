@@ -36,6 +36,7 @@ import { deliveryOrdersRoutes } from './deliveries/delivery-orders.ts';
 import { described, withOptionalBodies } from './description.ts';
 import { eventsRoutes } from './events/events.ts';
 import { ingestRoutes } from './events/ingest.ts';
+import type { Followers } from './following/followers.ts';
 import { completionsRoutes } from './installations/completions.ts';
 import { configurationRoutes } from './installations/configuration.ts';
 import { credentialLeasesRoutes } from './installations/credential-leases.ts';
@@ -56,7 +57,6 @@ import { versionsRoutes } from './integrations/versions.ts';
 import { introspectionRoutes } from './introspection.ts';
 import { jsonSchemasRoutes } from './json-schemas.ts';
 import { answerListForms } from './list-forms.ts';
-import type { LogFollowers } from './log-followers.ts';
 import { logsRoutes } from './logs.ts';
 import { type BundlerHealth, type CellHealth, type Exposition, operationsRoutes } from './operations.ts';
 import { type ProductApiParts, productApiRoutes } from './product/product-api.ts';
@@ -80,6 +80,7 @@ export interface ControlRouteParts
       | 'spentStates'
       | 'installedBlocks'
       | 'deliveryList'
+      | 'deliveryFeed'
       | 'webhookSecrets'
       | 'statementKeys'
     >,
@@ -87,7 +88,7 @@ export interface ControlRouteParts
     DeliveryIntake {
   readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
   readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
-  readonly logFollowers: LogFollowers;
+  readonly followers: Followers;
   readonly origins: Origins;
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly dispatch: Pick<Dispatch, 'call'>;

@@ -17,9 +17,10 @@ import type { Logs } from '../../store/logs.ts';
 import type { Tokens } from '../../store/tokens.ts';
 import { bearerToken } from '../credentials.ts';
 import { holderOf, principalOf } from './authenticate.ts';
-import type { Follower, LogFollowers } from './log-followers.ts';
+import { answerWith, beginOf, isFollowed } from './following/follow-request.ts';
+import type { Follower, Followers } from './following/followers.ts';
+import { LINE_ID, logEvents } from './log-events.ts';
 import { type LineOf, LineView, lineView } from './log-line-view.ts';
-import type { Followed } from './log-stream.ts';
 import { ERRORS_VIEW, Name, PAGE_QUERY, PageOf, pageAnswer, pageRequest } from './schemas.ts';
 import type { TypedApp } from './typed-routes.ts';
 
@@ -39,13 +40,12 @@ const LogsQuery = Type.Object(
   { additionalProperties: false },
 );
 
-/** The shape of a line's `id`. */
-const LINE_ID = /^[0-9a-f]{12}-[0-9a-f]{12}-[A-Za-z0-9_-]{8}$/;
-const EVENT_STREAM = 'text/event-stream';
+/** What `Last-Event-ID` names. */
+const LINE = { shape: LINE_ID, noun: 'a line of a log' };
 
 export interface LogsRouteParts {
-  readonly logs: Pick<Logs, 'list'>;
-  readonly logFollowers: LogFollowers;
+  readonly logs: Pick<Logs, 'list' | 'since' | 'follow'>;
+  readonly followers: Followers;
   readonly registry: Pick<Registry, 'integration'>;
   readonly installations: Pick<Installations, 'read'>;
   readonly tokens: Pick<Tokens, 'authenticate'>;
@@ -54,8 +54,8 @@ export interface LogsRouteParts {
 type LogsRequest = FastifyRequest<{ Querystring: Static<typeof LogsQuery> }>;
 
 export function logsRoutes(app: TypedApp, parts: LogsRouteParts): void {
-  const { logs, logFollowers } = parts;
-  app.addHook('preClose', async () => logFollowers.stop());
+  const { logs, followers } = parts;
+  app.addHook('preClose', async () => followers.stop());
   app.get(
     '/logs',
     {
@@ -70,11 +70,11 @@ export function logsRoutes(app: TypedApp, parts: LogsRouteParts): void {
     async (request, reply) => {
       const log = await requestedLog(parts, request);
       if (isFollowed(request)) {
-        const stream = logFollowers.follow(followed(request, log), follower(parts, request, log));
-        // nginx would collect lines before it passes them on.
-        reply.type(EVENT_STREAM).header('x-accel-buffering', 'no');
-        // Streams have no schema.
-        return reply.send(stream as never);
+        const lines = logEvents(logs, { ...log, level: request.query.level });
+        return answerWith(
+          reply,
+          followers.follow(lines, beginOf(request, LINE), follower(parts, request, log)),
+        );
       }
       const { level } = request.query;
       const page = await logs.list({ ...pageRequest(request.query), tenant: log.tenant, level });
@@ -124,34 +124,11 @@ async function readableLog(
     : undefined;
 }
 
-/** Whether the answer is a stream. `follow` decides where it is present, otherwise `Accept`. */
-function isFollowed({ method, query, headers }: LogsRequest): boolean {
-  // The answer to HEAD has no body that could end the stream with its client.
-  if (method !== 'GET') return false;
-  const accepted = (headers.accept ?? '')
-    .split(',')
-    .map((type) => type.split(';', 1)[0]?.trim().toLowerCase());
-  return query.follow ?? accepted.includes(EVENT_STREAM);
-}
-
-/** @throws AnnexError REQUEST_INVALID */
-function followed({ query, headers }: LogsRequest, log: Log): Followed {
-  const { level, limit: earlier, cursor } = query;
-  if (cursor !== undefined)
-    throw new AnnexError(
-      'REQUEST_INVALID',
-      'query.cursor is for lists: a log that is followed has no pages.',
-    );
-  const after = [headers['last-event-id']].flat().at(-1);
-  if (after !== undefined && after !== '' && !LINE_ID.test(after))
-    throw new AnnexError('REQUEST_INVALID', 'Last-Event-ID is not the id of a line of a log.');
-  return { ...log, level, earlier, ...(after && { after }) };
-}
-
 function follower(parts: LogsRouteParts, request: LogsRequest, { tenant }: Log): Follower {
   const token = bearerToken(request.raw) ?? '';
   return {
     principal: holderOf(request),
+    followed: tenant,
     async refusal() {
       const principal = await parts.tokens.authenticate(token);
       if (principal === undefined) return 'revoked';

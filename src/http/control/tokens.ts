@@ -8,7 +8,7 @@ import { BUILT_IN_ORGANIZATION } from '../../model/identifiers.ts';
 import { TOKEN_KINDS } from '../../model/principal.ts';
 import type { TokenGrant, TokenRecord, Tokens } from '../../store/tokens.ts';
 import { actorOf, requireAdmin } from './authenticate.ts';
-import type { LogFollowers } from './log-followers.ts';
+import type { Followers } from './following/followers.ts';
 import {
   ERRORS_VIEW,
   isoTime,
@@ -45,10 +45,10 @@ const TokenBody = Type.Object(
 export interface TokensRouteParts {
   readonly tokens: Pick<Tokens, 'create' | 'list' | 'revoke'>;
   /** Streams with a revoked token end. */
-  readonly logFollowers: Pick<LogFollowers, 'check'>;
+  readonly followers: Pick<Followers, 'check'>;
 }
 
-export function tokensRoutes(parent: TypedApp, { tokens, logFollowers }: TokensRouteParts): void {
+export function tokensRoutes(parent: TypedApp, { tokens, followers }: TokensRouteParts): void {
   parent.register(async (app: TypedApp) => {
     app.addHook('onRequest', async (request) => requireAdmin(request));
     app.post(
@@ -89,7 +89,7 @@ export function tokensRoutes(parent: TypedApp, { tokens, logFollowers }: TokensR
         const { id } = request.params;
         if (!(await tokens.revoke(id, actorOf(request))))
           throw new AnnexError('TOKEN_UNKNOWN', `There is no token "${id}".`);
-        logFollowers.check();
+        followers.check();
         return reply.code(204).send(null);
       },
     );

@@ -25,6 +25,8 @@ import type { Limits } from '../../limits.ts';
 import { TASK } from '../../model/task.ts';
 import type { Backlog } from './backlog.ts';
 import type { ClaimedDelivery, DeliveryPayload, Settlement, WaitingDelivery } from './delivery.ts';
+import type { DeliveryStep } from './delivery-change.ts';
+import type { CommittedSteps } from './delivery-feed.ts';
 import { type DeliveryRow, deliveryOf, keptOutcome } from './delivery-rows.ts';
 import { emptyTasks } from './task-rows.ts';
 
@@ -116,6 +118,7 @@ const TAKE_BACK = bulk`
 export interface DeliveryClaimsParts {
   readonly commits: GroupCommit;
   readonly backlog: Backlog;
+  readonly deliveryFeed: CommittedSteps;
   readonly clock: () => number;
   readonly limits: Pick<Limits, 'deliveryLeaseMs'>;
 }
@@ -167,8 +170,11 @@ export class DeliveryClaims {
    */
   async settle(settlement: Settlement): Promise<boolean> {
     const isWritten = await this.#settlements.add(settlement);
-    if (isWritten && settlement.state !== 'pending') this.#parts.backlog.change(-1);
-    return isWritten;
+    if (!isWritten) return false;
+    const { backlog, deliveryFeed } = this.#parts;
+    if (settlement.state !== 'pending') backlog.change(-1);
+    if (deliveryFeed.isFollowed) deliveryFeed.committed(stepsOf(settlement));
+    return true;
   }
 
   /** Undoes claims that were not attempted. */
@@ -249,6 +255,14 @@ interface ClaimableRow extends DeliveryRow {
   readonly kept_destination: string | null;
   readonly kept_payload: string | null;
   readonly kept_revision: string | null;
+}
+
+/** Nothing to see where an attempt was not made, and the delivery is pending still. */
+function stepsOf({ claim, state, attempt }: Settlement): DeliveryStep[] {
+  if (attempt === undefined && state === 'pending') return [];
+  const { id, organization, attempts, target } = claim;
+  const step = attempt === undefined ? 'ended' : attempts + 1;
+  return [{ id, step, organization, installationId: target.installationId }];
 }
 
 const keyOf = ({ id, fence }: Claim): [string, number] => [id, fence];

@@ -18,6 +18,8 @@ import { TASK } from '../../model/task.ts';
 import { type AuditAction, type AuditEntry, insertAudit } from '../audit-rows.ts';
 import type { Backlog } from './backlog.ts';
 import type { Delivery, WaitingDelivery } from './delivery.ts';
+import type { Step } from './delivery-change.ts';
+import type { CommittedSteps } from './delivery-feed.ts';
 import { type DeliveryRow, deliveryOf } from './delivery-rows.ts';
 import { type DeliveryFilter, searchDeliveries } from './delivery-search.ts';
 import { emptyTasks } from './task-rows.ts';
@@ -72,6 +74,7 @@ export interface ReplayedSome {
 export interface DeliveryOrderRowsParts {
   readonly commits: GroupCommit;
   readonly backlog: Pick<Backlog, 'change'>;
+  readonly deliveryFeed: CommittedSteps;
   readonly auditIds: Sequence;
   readonly clock: () => number;
 }
@@ -88,6 +91,7 @@ export class DeliveryOrderRows {
     const row = await this.#order(id, by, 'delivery.redeliver', (now) => [REDELIVER, redelivery(id, now)]);
     if (typeof row === 'string') return row;
     this.#parts.backlog.change(1);
+    this.#committed([row], 'redelivered');
     return deliveryOf(row);
   }
 
@@ -96,6 +100,7 @@ export class DeliveryOrderRows {
     const row = await this.#order(id, by, 'delivery.cancel', (now) => [CANCEL, [now, id]]);
     if (typeof row === 'string') return row;
     this.#parts.backlog.change(-1);
+    this.#committed([row], 'ended');
     return deliveryOf(row);
   }
 
@@ -107,7 +112,18 @@ export class DeliveryOrderRows {
   async redeliverSome(query: ReplayQuery, limit: number, by: Actor): Promise<ReplayedSome> {
     const { rows, next } = await this.#replay(query, limit, by);
     this.#parts.backlog.change(rows.length);
+    this.#committed(rows, 'redelivered');
     return { made: rows.map(waitingOf), ...(next !== undefined && { next }) };
+  }
+
+  #committed(rows: readonly DeliveryRow[], step: Step): void {
+    const { deliveryFeed } = this.#parts;
+    if (!deliveryFeed.isFollowed) return;
+    deliveryFeed.committed(
+      rows.map(({ id, organization, installation_id: installationId }) => ({
+        ...{ id, step, organization, installationId },
+      })),
+    );
   }
 
   /** @returns the changed row */

@@ -35,6 +35,8 @@ export interface DeliveryFilter {
 
 export interface DeliverySearch extends DeliveryFilter, PageRequest {
   readonly newestFirst: boolean;
+  /** Only pending ones, and those that ended at this time or later. */
+  readonly changedSince?: number | undefined;
 }
 
 type Condition = Expression<SqlBool>;
@@ -102,7 +104,7 @@ function bounds({ from, to, cursor, newestFirst }: DeliverySearch, event: IdRang
 
 /** `range`: conditions that an index serves. `filter`: conditions checked row by row. */
 function conditions(search: DeliverySearch) {
-  const { installationId, integration, organization, place, eventId, type, state } = search;
+  const { installationId, integration, organization, place, eventId, type, state, changedSince } = search;
   const range: Condition[] = [];
   const filter: Condition[] = [];
   if (installationId !== undefined) range.push(eb('installation_id', '=', installationId));
@@ -118,6 +120,9 @@ function conditions(search: DeliverySearch) {
   if (organization !== undefined) filter.push(eb('organization', '=', organization));
   if (place !== undefined) filter.push(eb('level', '=', place.level), eb('place', '=', place.place));
   if (type !== undefined) filter.push(eb('type', '=', type));
+  // A parameter, not a literal: it keeps the search off the index of pending deliveries.
+  if (changedSince !== undefined)
+    filter.push(eb.or([eb('state', '=', 'pending'), eb('finished_at', '>=', changedSince)]));
   return { range, filter };
 }
 

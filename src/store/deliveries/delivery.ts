@@ -108,7 +108,7 @@ export interface RecordedAttempt extends Attempt {
 
 /** Outcome of a claimed delivery: its attempt, and its next state. */
 export interface Settlement {
-  readonly claim: Pick<ClaimedDelivery, 'id' | 'fence' | 'attempts' | 'type'>;
+  readonly claim: Pick<ClaimedDelivery, 'id' | 'fence' | 'attempts' | 'type' | 'organization' | 'target'>;
   readonly state: DeliveryState;
   /** If it stays `pending`: time of the next attempt. */
   readonly dueAt: number;

@@ -16,6 +16,8 @@ import type { RandomBytes } from '../../model/identifiers.ts';
 import { type AuditEntry, insertAudit } from '../audit-rows.ts';
 import type { Backlog } from '../deliveries/backlog.ts';
 import type { AcceptedEvent, PostedEvent, WaitingDelivery } from '../deliveries/delivery.ts';
+import type { DeliveryStep } from '../deliveries/delivery-change.ts';
+import type { CommittedSteps } from '../deliveries/delivery-feed.ts';
 import {
   deliveryId,
   type EventRow,
@@ -31,6 +33,7 @@ const REQUESTS_GATHERED = 500;
 export interface EventOutboxParts {
   readonly commits: GroupCommit;
   readonly backlog: Pick<Backlog, 'change'>;
+  readonly deliveryFeed: CommittedSteps;
   readonly auditIds: Sequence;
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
@@ -95,7 +98,9 @@ export class EventOutbox {
     const written = await this.#requests.add(request);
     if (written.kind === 'conflict') return written;
     const waiting = written.rows.flatMap(waitingOf);
-    this.#parts.backlog.change(waiting.length);
+    const { backlog, deliveryFeed } = this.#parts;
+    backlog.change(waiting.length);
+    if (deliveryFeed.isFollowed) deliveryFeed.committed(written.rows.flatMap(stepsOf));
     return { kind: 'accepted', events: written.events, waiting };
   }
 
@@ -155,4 +160,10 @@ const waitingOf = ({ id, event: { organization }, addressees }: EventRow): Waiti
   addressees.map(({ endpoint, integration }, index) => ({
     ...{ id: deliveryId(id, index), endpoint },
     ...{ organization, integration },
+  }));
+
+const stepsOf = ({ id, event: { organization }, addressees, absentees }: EventRow): DeliveryStep[] =>
+  [...addressees, ...absentees].map(({ installationId }, index) => ({
+    ...{ id: deliveryId(id, index), step: index < addressees.length ? 'accepted' : 'ended' },
+    ...{ organization, installationId },
   }));

@@ -13,6 +13,7 @@ import type { LimitMet, Limits } from '../../limits.ts';
 import type { RandomBytes } from '../../model/identifiers.ts';
 import type { Backlog } from '../deliveries/backlog.ts';
 import type { EventRecord, WaitingDelivery } from '../deliveries/delivery.ts';
+import type { CommittedSteps } from '../deliveries/delivery-feed.ts';
 import { countTasksInLane, countTasksOf } from '../deliveries/task-rows.ts';
 import { type Addressee, deliveryId, type EventRow, insertEvents } from './event-rows.ts';
 
@@ -22,6 +23,7 @@ const TASKS_GATHERED = 100;
 export interface TaskOutboxParts {
   readonly commits: GroupCommit;
   readonly backlog: Pick<Backlog, 'change'>;
+  readonly deliveryFeed: CommittedSteps;
   readonly limits: Pick<Limits, 'tasksPendingPerTarget' | 'tasksPendingPerIntegration'>;
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
@@ -57,7 +59,14 @@ export class TaskOutbox {
   /** Inserts a task and its delivery. @returns once they are durable */
   async insert(request: TaskRequest): Promise<TaskAnswer> {
     const answer = await this.#requests.add(request);
-    if (answer.kind === 'accepted') this.#parts.backlog.change(1);
+    if (answer.kind !== 'accepted') return answer;
+    const { backlog, deliveryFeed } = this.#parts;
+    backlog.change(1);
+    if (deliveryFeed.isFollowed) {
+      const { id, organization } = answer.waiting;
+      const { installationId } = request.addressee;
+      deliveryFeed.committed([{ id, step: 'accepted', organization, installationId }]);
+    }
     return answer;
   }
 

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeLayers, UNCONFINED } from '../../../src/confinement/layers.ts';
 import { AddressList } from '../../../src/http/address-list.ts';
 import { controlRoutes } from '../../../src/http/control/control-routes.ts';
-import { LogFollowers } from '../../../src/http/control/log-followers.ts';
+import { Followers } from '../../../src/http/control/following/followers.ts';
 import { Credentials } from '../../../src/http/credentials.ts';
 import { answerErrors } from '../../../src/http/error-answer.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
@@ -81,7 +81,7 @@ async function control(): Promise<Control> {
   const bundlers = { layers: { ...cells.layers, disk } };
   const limitMet = () => undefined;
   const after = () => () => undefined;
-  const logFollowers = new LogFollowers({ logs: store.logs, limits: DEFAULT_LIMITS, after, limitMet });
+  const followers = new Followers({ limits: DEFAULT_LIMITS, after, limitMet });
   // These tests call no integration.
   const dispatch = { call: () => Promise.reject(new Error('This call must not be made.')) };
   const observer = { log: () => undefined, productFailed: () => undefined };
@@ -98,7 +98,7 @@ async function control(): Promise<Control> {
     bundlers,
     database: () => ({ ...store.integrity.state, ...store.database.state }),
     limitMet,
-    logFollowers,
+    followers,
   };
   controlRoutes(app, { ...store, ...intakeOf(store), ...targetsOf(store), origins: ORIGINS, ...parts });
   onTestFinished(() => app.close());

@@ -41,7 +41,8 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['events/'],
     ['components/', 'content/', 'deliveries/', 'product/', 'audit.ts', 'introspection.ts'],
     ['installations/', 'integrations/', 'logs.ts', 'tokens.ts', 'time-range.ts', 'list-forms.ts'],
-    ['log-followers.ts', 'log-stream.ts', 'log-line-view.ts'],
+    ['log-events.ts'],
+    ['following/', 'log-line-view.ts'],
     ['typed-routes.ts', 'schemas.ts'],
   ],
   'src/http/public/': [

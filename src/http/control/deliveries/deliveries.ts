@@ -6,7 +6,7 @@
  * servers of its choice.
  */
 import type { FastifyRequest } from 'fastify';
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { DELIVERY_STATES } from '../../../database/tables.ts';
 import { AnnexError } from '../../../errors.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
@@ -15,10 +15,16 @@ import { mayReadDeliveries } from '../../../model/principal.ts';
 import { TASK } from '../../../model/task.ts';
 import { unknownInstallation } from '../../../model/unknown-name-errors.ts';
 import type { Delivery } from '../../../store/deliveries/delivery.ts';
+import { CHANGE_ID } from '../../../store/deliveries/delivery-change.ts';
+import type { DeliveryFeed } from '../../../store/deliveries/delivery-feed.ts';
 import type { DeliveryList } from '../../../store/deliveries/delivery-list.ts';
 import type { DeliveryFilter } from '../../../store/deliveries/delivery-search.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
+import type { Tokens } from '../../../store/tokens.ts';
+import { bearerToken } from '../../credentials.ts';
 import { holderOf } from '../authenticate.ts';
+import { answerWith, beginOf, isFollowed } from '../following/follow-request.ts';
+import type { Follower, Followers } from '../following/followers.ts';
 import { organizationRead } from '../own-organization.ts';
 import {
   ERRORS_VIEW,
@@ -33,6 +39,7 @@ import {
 } from '../schemas.ts';
 import { TIME_RANGE, timeRange } from '../time-range.ts';
 import type { TypedApp } from '../typed-routes.ts';
+import { deliveryEvents } from './delivery-events.ts';
 import {
   DELIVERY_ID,
   DeliveryId,
@@ -62,6 +69,12 @@ const DeliveriesQuery = Type.Object(
     organization: Type.Optional(Organization),
     event: Type.Optional(Type.String({ description: '`eventId` of an event.', pattern: EVENT_ID.source })),
     state: Type.Optional(Type.Enum([...DELIVERY_STATES])),
+    follow: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether to answer with server-sent events, one for each change. `limit` is the number of deliveries whose changes so far come first, by default none; after `Last-Event-ID` come the changes after that one.',
+      }),
+    ),
   },
   { title: 'DeliveriesQuery', additionalProperties: false },
 );
@@ -71,8 +84,16 @@ const NOT_BOTH = new AnnexError(
   'query.installation and query.integration exclude each other: leave one out.',
 );
 
+/** What `Last-Event-ID` names. */
+const CHANGE = { shape: CHANGE_ID, noun: 'a change of a delivery' };
+
+type DeliveriesRequest = FastifyRequest<{ Querystring: Static<typeof DeliveriesQuery> }>;
+
 export interface DeliveriesRouteParts {
   readonly deliveryList: Pick<DeliveryList, 'list' | 'read' | 'attempts' | 'payload'>;
+  readonly deliveryFeed: Pick<DeliveryFeed, 'follow' | 'newest' | 'changesAfter'>;
+  readonly followers: Pick<Followers, 'follow'>;
+  readonly tokens: Pick<Tokens, 'authenticate'>;
   readonly installations: Pick<Installations, 'read'>;
 }
 
@@ -82,24 +103,30 @@ export function deliveriesRoutes(app: TypedApp, parts: DeliveriesRouteParts): vo
     '/deliveries',
     {
       schema: {
-        summary: 'List deliveries, newest first',
+        summary: 'List deliveries, newest first, or follow them',
         description:
           'An organization sees those to its own installations, and tasks at the own level of integrations that it owns. A page may have fewer than `limit` items, or none, and still have a ' +
-          '`next`: each request searches a bounded number of deliveries.',
+          '`next`: each request searches a bounded number of deliveries. With "Accept: text/event-stream" or `follow=true`, the answer ' +
+          'is server-sent events: one for each change of a delivery, as it is committed.',
         querystring: DeliveriesQuery,
         response: { 200: PageOf(DeliveryView), ...ERRORS_VIEW },
       },
     },
-    async (request) => {
-      const { organization: asked, installation: installationId, event: eventId, ...query } = request.query;
-      const { integration } = query;
-      if (integration !== undefined && installationId !== undefined) throw NOT_BOTH;
-      const organization = organizationRead(holderOf(request), asked, 'deliveries');
-      if (installationId !== undefined) await requireReadable(parts, request, installationId);
+    async (request, reply) => {
+      const { query } = request;
+      const filter = await requestedFilter(parts, request);
+      if (isFollowed(request)) {
+        const changes = deliveryEvents(parts.deliveryFeed, filter);
+        const stream = parts.followers.follow(
+          changes,
+          followBegin(request),
+          follower(parts, request, filter),
+        );
+        return answerWith(reply, stream);
+      }
       const page = await deliveryList.list({
         ...pageRequest(query, DELIVERY_ID),
-        ...{ organization, installationId, integration, eventId, type: query.type, state: query.state },
-        ...placeFilter('query', query),
+        ...filter,
         ...timeRange('query', query),
       });
       return pageAnswer(page, deliveryView);
@@ -127,6 +154,45 @@ export function deliveriesRoutes(app: TypedApp, parts: DeliveriesRouteParts): vo
 }
 
 /**
+ * What the query selects, within what the caller may see.
+ *
+ * @throws AnnexError REQUEST_INVALID, TOKEN_FORBIDDEN, INSTALLATION_UNKNOWN
+ */
+async function requestedFilter(
+  parts: DeliveriesRouteParts,
+  request: DeliveriesRequest,
+): Promise<DeliveryFilter> {
+  const { organization: asked, installation: installationId, event: eventId, ...query } = request.query;
+  const { integration, type, state } = query;
+  if (integration !== undefined && installationId !== undefined) throw NOT_BOTH;
+  const organization = organizationRead(holderOf(request), asked, 'deliveries');
+  if (installationId !== undefined) await requireReadable(parts, request, installationId);
+  return { organization, installationId, integration, eventId, type, state, ...placeFilter('query', query) };
+}
+
+/** @throws AnnexError REQUEST_INVALID */
+function followBegin(request: DeliveriesRequest) {
+  const { from, to } = request.query;
+  if (from === undefined && to === undefined) return beginOf(request, CHANGE);
+  throw new AnnexError('REQUEST_INVALID', 'query.from and query.to are for lists: a stream begins now.');
+}
+
+function follower(
+  { tokens }: DeliveriesRouteParts,
+  request: DeliveriesRequest,
+  { installationId, organization }: DeliveryFilter,
+): Follower {
+  const token = bearerToken(request.raw) ?? '';
+  const whole = organization === undefined ? undefined : `deliveries of ${organization}`;
+  return {
+    principal: holderOf(request),
+    followed: installationId === undefined ? whole : `deliveries to ${installationId}`,
+    // What it may read follows from the token alone, whatever is removed.
+    refusal: async () => ((await tokens.authenticate(token)) === undefined ? 'revoked' : undefined),
+  };
+}
+
+/**
  * A delivery that the caller may see. @throws AnnexError DELIVERY_UNKNOWN, also for one of another
  * tenant
  */
@@ -151,7 +217,10 @@ async function requireReadable(
 ): Promise<void> {
   const principal = holderOf(request);
   const installation = await installations.read(wholeInstallation(installationId));
-  if (installation !== undefined && mayReadDeliveries(principal, installation.organization)) return;
+  if (installation !== undefined) {
+    if (mayReadDeliveries(principal, installation.organization)) return;
+    throw unknownInstallation(installationId);
+  }
   // Only its deliveries show the organization of a deleted installation.
   const { items, next } = await deliveryList.list({
     installationId,

@@ -110,13 +110,15 @@ export function deliveryView(delivery: Delivery) {
   };
 }
 
+export const attemptView = ({ at, ...attempt }: RecordedAttempt) => ({ ...attempt, at: isoTime(at) });
+
 export const wholeDeliveryView = (
   delivery: Delivery,
   attempts: readonly RecordedAttempt[],
   payload: DeliveryPayload | undefined,
 ) => ({
   ...deliveryView(delivery),
-  history: attempts.map(({ at, ...attempt }) => ({ ...attempt, at: isoTime(at) })),
+  history: attempts.map(attemptView),
   ...(payload && { destination: withoutQuery(payload.destination), payload: payload.payload }),
 });
 

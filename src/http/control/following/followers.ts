@@ -1,0 +1,130 @@
+/**
+ * All clients that follow logs or deliveries: their number is bounded. A stream ends when its
+ * client may no longer read what it follows, and when the service stops.
+ *
+ * One timer serves all of them, and runs only while one follows.
+ */
+import type { LimitName, Limits } from '../../../limits.ts';
+import { limitError } from '../../../model/limit-met.ts';
+import type { HolderPrincipal } from '../../../model/principal.ts';
+import { type Begin, EventStream, type Item, type Source, type StreamEnd } from './event-stream.ts';
+
+/** Time between two comments, and between two checks of permissions. */
+export const KEEP_ALIVE_MS = 15_000;
+/** Time to read the last event, after which the connection is cut. */
+const FAREWELL_MS = 5_000;
+
+export interface FollowersParts {
+  readonly limits: Pick<
+    Limits,
+    'logFollowers' | 'logFollowersPerInstallation' | 'logFollowersPerToken' | 'logFollowerBufferBytes'
+  >;
+  /** Runs a function later. @returns a function that cancels it */
+  readonly after: (ms: number, run: () => void) => () => void;
+  limitMet(name: LimitName): void;
+}
+
+export interface Follower {
+  readonly principal: HolderPrincipal;
+  /**
+   * What is followed, of which a bounded number of clients is: the tenant of a log, an installation
+   * or organization with its deliveries. Undefined for what is followed by the operator alone.
+   */
+  readonly followed: string | undefined;
+  /** Why the client may no longer read it; undefined if it still may. */
+  refusal(): Promise<StreamEnd | undefined>;
+}
+
+interface Following extends Follower {
+  readonly stream: EventStream<Item>;
+}
+
+export class Followers {
+  readonly #parts: FollowersParts;
+  readonly #all = new Set<Following>();
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(parts: FollowersParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Starts a stream. The caller has checked that the client may read the source.
+   *
+   * @throws AnnexError LOG_BUSY
+   */
+  follow<Followed extends Item>(
+    source: Source<Followed>,
+    begin: Omit<Begin, 'bufferBytes'>,
+    follower: Follower,
+  ): EventStream<Followed> {
+    const { limits, limitMet, after } = this.#parts;
+    this.#refuseBeyond(follower);
+    const stream = new EventStream(source, { ...begin, bufferBytes: limits.logFollowerBufferBytes });
+    stream.once('over', (reason: StreamEnd) => {
+      if (reason === 'slow') limitMet('logFollowerBufferBytes');
+      after(FAREWELL_MS, () => stream.destroy());
+    });
+    const following: Following = { ...follower, stream: stream as unknown as EventStream<Item> };
+    this.#all.add(following);
+    stream.once('close', () => this.#remove(following));
+    this.#cancelTimer ??= after(KEEP_ALIVE_MS, () => this.#tick());
+    return stream;
+  }
+
+  /**
+   * Checks the permissions of all followers, or of those of one log, after something changed. Never
+   * throws.
+   */
+  check(followed?: string): void {
+    for (const one of this.#all)
+      if (followed === undefined || one.followed === followed) void this.#check(one);
+  }
+
+  /** The service stops. */
+  stop(): void {
+    for (const { stream } of this.#all) stream.finish('stopping');
+  }
+
+  async #check({ stream, refusal }: Following): Promise<void> {
+    // Where the store fails, the next check decides.
+    const reason = await refusal().catch(() => undefined);
+    if (reason !== undefined) stream.finish(reason);
+  }
+
+  #tick(): void {
+    this.#cancelTimer = this.#parts.after(KEEP_ALIVE_MS, () => this.#tick());
+    for (const one of this.#all) {
+      one.stream.keepAlive();
+      void this.#check(one);
+    }
+  }
+
+  #remove(one: Following): void {
+    this.#all.delete(one);
+    if (this.#all.size > 0) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+  }
+
+  /** Attack: clients that follow by the thousand, until others find no place. */
+  #refuseBeyond({ followed, principal: { kind, tokenId } }: Follower): void {
+    const all = [...this.#all];
+    const ofSame = followed === undefined ? [] : all.filter((one) => one.followed === followed);
+    const counts: readonly (readonly [LimitName & keyof FollowersParts['limits'], number])[] = [
+      ['logFollowersPerInstallation', ofSame.length],
+      // The operator and the host product follow for others.
+      [
+        'logFollowersPerToken',
+        kind === 'organization' ? all.filter((one) => one.principal.tokenId === tokenId).length : 0,
+      ],
+      ['logFollowers', all.length],
+    ];
+    for (const [name, used] of counts) {
+      const max = this.#parts.limits[name];
+      if (used < max) continue;
+      this.#parts.limitMet(name);
+      throw limitError('LOG_BUSY', { name, max });
+    }
+  }
+}

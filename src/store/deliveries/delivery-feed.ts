@@ -1,0 +1,342 @@
+/**
+ * Hands changes of deliveries to their followers, after the commit.
+ *
+ * Nothing is written or read for it while nobody follows: the code that commits a change asks
+ * `isFollowed`, and that is all. While somebody does, it hands over the steps that it committed;
+ * those of a followed *scope* (an installation, an organization, or everything) are read from the
+ * rows, a batch at a time, beside the deliveries. The latest changes are remembered, also for a
+ * minute after the last follower of a scope, so that a client that comes back misses none; beyond
+ * that, `earlier-changes.ts` finds them in the rows.
+ *
+ * With many nodes, a node announces the scopes that it follows, again and again; the others
+ * announce the steps that they commit in them. Where steps were lost, because a connection was or
+ * because they came faster than they are read, followers are told to begin again behind their last
+ * change.
+ */
+import { bulk, runForEach, TEXT, WHOLE } from '../../database/bulk.ts';
+import type { Database, Tables } from '../../database/tables.ts';
+import type { RecordedAttempt } from './delivery.ts';
+import {
+  changeOf,
+  type DeliveryChange,
+  type DeliveryStep,
+  isChangeIn,
+  type Step,
+} from './delivery-change.ts';
+import { attemptOf, type DeliveryRow, deliveryOf } from './delivery-rows.ts';
+import type { DeliveryFilter } from './delivery-search.ts';
+import { changesAfter, type FoundChanges, newestChanges } from './earlier-changes.ts';
+
+/** How long the changes of a scope are remembered after its last follower. */
+export const LINGER_MS = 60_000;
+/** Between two announcements of the followed scopes to other nodes. */
+const ANNOUNCE_MS = 15_000;
+/** How long another node's announcement holds. */
+const ANNOUNCED_MS = 50_000;
+/** Steps are collected for this long before other nodes hear of them. */
+const COLLECT_MS = 100;
+/** Characters of one notice. */
+const NOTICE_CHARS = 6_000;
+/** Changes that are remembered. */
+const RECENT_MAX = 5_000;
+/** Steps that wait to be read. */
+const STEPS_WAITING_MAX = 20_000;
+/** Remembered changes that are handed on together. */
+const CHANGES_AT_ONCE = 200;
+/** Steps of one read. */
+const STEPS_PER_READ = 200;
+const EVERYTHING = '*';
+
+const DELIVERY = bulk`select * from deliveries where id = ${TEXT}`;
+/** Without the receiver's answer, which is long. */
+const ATTEMPT = bulk`
+  select delivery_id, number, at, duration_ms, result, outcome, destination, status, null as response, truncated
+  from delivery_attempts where delivery_id = ${TEXT} and number = ${WHOLE}`;
+/** A step in a notice. */
+const NOTED = /^(?<id>[\w.-]{1,128}) (?<step>accepted|redelivered|ended|\d{1,9})$/;
+
+/** What writes changes of deliveries asks, and hands over. */
+export type CommittedSteps = Pick<DeliveryFeed, 'isFollowed' | 'committed'>;
+
+export interface DeliveryFollower {
+  readonly filter: DeliveryFilter;
+  /** Receives changes in the order of their commits. Must not throw. */
+  changed(changes: readonly DeliveryChange[]): void;
+  /** Changes were lost: those after the last one are in the rows. Must not throw. */
+  lost(): void;
+}
+
+export interface DeliveryFeedParts {
+  readonly database: Database;
+  /** Whether other nodes write to the same database. */
+  readonly isShared: boolean;
+  /** Monotonic clock, in milliseconds. */
+  readonly ticks: () => number;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Tells the other nodes. */
+  announce(change: 'deliveryFollowers' | 'deliverySteps', about: readonly string[]): Promise<void>;
+  /** Receives failures of the store. */
+  onError(error: unknown): void;
+}
+
+interface Scope {
+  followers: number;
+  /** Number of the first change that was handed on since it is followed. */
+  readonly from: number;
+  /** Without followers: until when changes are remembered. */
+  until: number;
+}
+
+type Noted = Pick<DeliveryStep, 'id' | 'step'>;
+
+export class DeliveryFeed {
+  readonly #parts: DeliveryFeedParts;
+  readonly #followers = new Set<DeliveryFollower>();
+  readonly #scopes = new Map<string, Scope>();
+  /** Scopes that other nodes follow, and until when. */
+  readonly #elsewhere = new Map<string, number>();
+  #isFollowed = false;
+  #waiting: Noted[] = [];
+  #reading: Promise<void> | undefined;
+  #recent: DeliveryChange[] = [];
+  /** Number of the change after the last one in `#recent`. */
+  #next = 0;
+  #toAnnounce: string[] = [];
+  #announceTimer: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: DeliveryFeedParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether committed steps are of use to anybody. */
+  get isFollowed(): boolean {
+    return this.#isFollowed;
+  }
+
+  /** Steps that were committed by this node, in their order. Never throws, never waits. */
+  committed(steps: readonly DeliveryStep[]): void {
+    this.#take(steps.filter((step) => isIn(this.#scopes, step)));
+    if (this.#elsewhere.size === 0) return;
+    const { ticks } = this.#parts;
+    for (const [scope, until] of this.#elsewhere) if (until < ticks()) this.#elsewhere.delete(scope);
+    const others = steps.filter((step) => isIn(this.#elsewhere, step));
+    if (others.length > 0) this.#announceLater(others);
+    this.#count();
+  }
+
+  /**
+   * Hands on changes from now on; those of other nodes within moments of the announcement.
+   *
+   * @returns a function that ends it
+   */
+  follow(follower: DeliveryFollower): () => void {
+    const name = scopeOf(follower.filter);
+    const scope = this.#scopes.get(name) ?? { followers: 0, from: this.#next, until: 0 };
+    scope.followers += 1;
+    this.#scopes.set(name, scope);
+    this.#followers.add(follower);
+    this.#count();
+    if (scope.followers === 1) this.#announceScopes([name]);
+    this.#timer ??= setInterval(() => this.#tick(), ANNOUNCE_MS).unref();
+    return () => {
+      if (!this.#followers.delete(follower)) return;
+      scope.followers -= 1;
+      scope.until = this.#parts.ticks() + LINGER_MS;
+    };
+  }
+
+  /** The changes of the newest deliveries, in the order of their time. */
+  newest(filter: DeliveryFilter, limit: number): Promise<readonly DeliveryChange[]> {
+    return newestChanges(this.#parts.database, filter, limit);
+  }
+
+  /**
+   * The changes after the one with this id. Call it when the follower has begun: what is handed on
+   * meanwhile may come twice, and none is missed.
+   */
+  async *changesAfter(filter: DeliveryFilter, after: string): AsyncGenerator<FoundChanges> {
+    const recent = this.#recentAfter(filter, after);
+    if (recent !== undefined) {
+      for (let at = 0; at < recent.length; at += CHANGES_AT_ONCE)
+        yield { items: recent.slice(at, at + CHANGES_AT_ONCE), isWhole: true };
+      return;
+    }
+    const { database, clock } = this.#parts;
+    yield* changesAfter(database, filter, { after, now: clock() });
+  }
+
+  /** Undefined if this node does not remember all of them. */
+  #recentAfter(filter: DeliveryFilter, after: string): readonly DeliveryChange[] | undefined {
+    const index = this.#recent.findLastIndex(({ id }) => id === after);
+    const number = this.#next - this.#recent.length + index;
+    const from = this.#scopes.get(scopeOf(filter))?.from ?? this.#next;
+    if (index < 0 || number < from) return undefined;
+    return this.#recent.slice(index + 1).filter((change) => isChangeIn(filter, change));
+  }
+
+  /** Another node follows these scopes. */
+  followedElsewhere(scopes: readonly string[]): void {
+    const until = this.#parts.ticks() + ANNOUNCED_MS;
+    for (const scope of scopes) this.#elsewhere.set(scope, until);
+    this.#count();
+  }
+
+  /** Another node has committed these steps. */
+  committedElsewhere(noted: readonly string[]): void {
+    if (this.#scopes.size > 0) this.#take(noted.flatMap(notedIn));
+  }
+
+  /** Steps of other nodes may have been lost. */
+  missed(): void {
+    this.#announceScopes([...this.#scopes.keys()]);
+    this.#lose();
+  }
+
+  /** @returns once nothing is read any more */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    clearTimeout(this.#announceTimer);
+    this.#scopes.clear();
+    this.#elsewhere.clear();
+    this.#count();
+    this.#waiting = [];
+    await this.#reading;
+  }
+
+  #count(): void {
+    this.#isFollowed = this.#scopes.size > 0 || this.#elsewhere.size > 0;
+  }
+
+  #take(steps: readonly Noted[]): void {
+    if (steps.length === 0) return;
+    // Attack: changes that come faster than their rows are read, until the memory of the host is
+    // full of them.
+    if (this.#waiting.length + steps.length > STEPS_WAITING_MAX) return this.#lose();
+    for (const { id, step } of steps) this.#waiting.push({ id, step });
+    this.#reading ??= this.#read();
+  }
+
+  /** Never rejects. */
+  async #read(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const steps = this.#waiting.splice(0, STEPS_PER_READ);
+      try {
+        this.#handOn(await readSteps(this.#parts.database, steps));
+      } catch (error) {
+        this.#parts.onError(error);
+        this.#lose();
+      }
+    }
+    this.#reading = undefined;
+  }
+
+  #handOn(read: readonly DeliveryChange[]): void {
+    const changes = read.filter(({ delivery }) => isIn(this.#scopes, scoped(delivery)));
+    this.#recent.push(...changes);
+    this.#next += changes.length;
+    if (this.#recent.length > 2 * RECENT_MAX) this.#recent = this.#recent.slice(-RECENT_MAX);
+    for (const follower of [...this.#followers]) {
+      const own = changes.filter((change) => isChangeIn(follower.filter, change));
+      if (own.length > 0) follower.changed(own);
+    }
+  }
+
+  #lose(): void {
+    this.#waiting = [];
+    this.#recent = [];
+    for (const follower of [...this.#followers]) follower.lost();
+  }
+
+  #announceLater(steps: readonly DeliveryStep[]): void {
+    for (const { id, step } of steps) this.#toAnnounce.push(`${id} ${step}`);
+    this.#announceTimer ??= setTimeout(() => {
+      this.#announceTimer = undefined;
+      const noted = this.#toAnnounce;
+      this.#toAnnounce = [];
+      for (const about of inNotices(noted)) this.#announce('deliverySteps', about);
+    }, COLLECT_MS).unref();
+  }
+
+  #announceScopes(scopes: readonly string[]): void {
+    for (const about of inNotices(scopes)) this.#announce('deliveryFollowers', about);
+  }
+
+  #announce(change: 'deliveryFollowers' | 'deliverySteps', about: readonly string[]): void {
+    const { isShared, announce, onError } = this.#parts;
+    if (isShared) announce(change, about).catch(onError);
+  }
+
+  /** Announces what is followed still, and forgets what is not. */
+  #tick(): void {
+    const now = this.#parts.ticks();
+    for (const [name, { followers, until }] of this.#scopes)
+      if (followers === 0 && until < now) this.#scopes.delete(name);
+    this.#announceScopes([...this.#scopes.keys()]);
+    this.#count();
+    if (this.#scopes.size > 0) return;
+    this.#recent = [];
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+/** The narrowest scope that has all changes that a filter lets pass. */
+const scopeOf = ({ installationId, organization }: DeliveryFilter): string => {
+  if (installationId !== undefined) return `installation ${installationId}`;
+  return organization === undefined ? EVERYTHING : `organization ${organization}`;
+};
+
+const isIn = (
+  scopes: ReadonlyMap<string, unknown>,
+  { installationId, organization }: Pick<DeliveryStep, 'installationId' | 'organization'>,
+): boolean =>
+  scopes.has(EVERYTHING) ||
+  scopes.has(`installation ${installationId}`) ||
+  scopes.has(`organization ${organization}`);
+
+const scoped = ({ organization, target }: DeliveryChange['delivery']) => ({
+  organization,
+  installationId: target.installationId,
+});
+
+function notedIn(text: string): readonly Noted[] {
+  const { id, step } = NOTED.exec(text)?.groups ?? {};
+  if (id === undefined || step === undefined) return [];
+  return [{ id, step: /^\d/.test(step) ? Number(step) : (step as Step) }];
+}
+
+function inNotices(texts: readonly string[]): readonly (readonly string[])[] {
+  const notices: string[][] = [];
+  let chars = NOTICE_CHARS;
+  for (const text of texts) {
+    chars += text.length + 3;
+    if (chars > NOTICE_CHARS) {
+      notices.push([]);
+      chars = text.length;
+    }
+    notices.at(-1)?.push(text);
+  }
+  return notices;
+}
+
+/** The changes of these steps, in the order of the steps. */
+async function readSteps(database: Database, steps: readonly Noted[]): Promise<DeliveryChange[]> {
+  const ids = [...new Set(steps.map(({ id }) => id))];
+  const rows = await runForEach<DeliveryRow>(
+    database,
+    DELIVERY,
+    ids.map((id) => [id]),
+  );
+  const deliveries = new Map(rows.map((row) => [row.id, deliveryOf(row)]));
+  const numbered = steps.flatMap(({ id, step }) => (typeof step === 'number' ? [[id, step]] : []));
+  const attemptRows = await runForEach<Tables['delivery_attempts']>(database, ATTEMPT, numbered);
+  const attempts = new Map<string, RecordedAttempt>(
+    attemptRows.map((row) => [`${row.delivery_id} ${row.number}`, attemptOf(row)]),
+  );
+  return steps.flatMap(({ id, step }) => {
+    const delivery = deliveries.get(id);
+    return (delivery && changeOf(delivery, step, attempts.get(`${id} ${step}`))) ?? [];
+  });
+}
