@@ -329,9 +329,12 @@ function readSettings(
   };
 }
 
-/** Variables of the tests, and those that Kubernetes sets for services named "annex…". */
+/**
+ * Variables of the tests, of the command line as a client, and those that Kubernetes sets for
+ * services named "annex…".
+ */
 const FOREIGN_VARIABLE =
-  /^ANNEX_(TEST|FUZZ)_|^ANNEX_PORT$|_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/;
+  /^ANNEX_(TEST|FUZZ)_|^ANNEX_(URL|TOKEN|PROFILE|PORT)$|_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/;
 
 /**
  * One sentence for each unknown variable: an ignored `ANNEX_EGRES_DENY` would leave open what the

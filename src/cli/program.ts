@@ -2,7 +2,7 @@
  * Makes a commander program of the declarations in `commands/`: parsing, help, suggestions. It runs
  * the command that the words select, and decides nothing about what it prints.
  */
-import { Argument, InvalidArgumentError, Option, Command as Parser } from 'commander';
+import { Argument, Option, Command as Parser } from 'commander';
 import { nearest } from '../model/nearest.ts';
 import {
   type Command,
@@ -89,7 +89,7 @@ function commandParser(root: Parser, command: Command, parts: ProgramParts): Par
       spec.optional ? `[${word}]` : `<${word}>`,
       withChoices(spec.help, spec.choices),
     );
-    const parse = valueParser(spec);
+    const parse = valueParser(`<${kebab(key)}>`, spec);
     const collect = (text: string, before: unknown) => [...((before as unknown[]) ?? []), parse(text)];
     parser.addArgument(argument.argParser(spec.variadic ? collect : parse));
   }
@@ -115,7 +115,7 @@ function optionOf(key: string, spec: OptionSpec): Option {
   const value = spec.value === undefined ? '' : ` <${spec.value}>`;
   const option = new Option(`${letter}--${kebab(key)}${value}`, withChoices(spec.help, spec.choices));
   if (spec.value !== undefined) {
-    const parse = valueParser(spec);
+    const parse = valueParser(`--${kebab(key)}`, spec);
     const collect = (text: string, before: unknown) => [...((before as unknown[]) ?? []), parse(text)];
     option.argParser(spec.repeatable ? collect : parse);
   }
@@ -128,18 +128,24 @@ function optionOf(key: string, spec: OptionSpec): Option {
 const withChoices = (help: string, choices: readonly string[] | undefined): string =>
   choices === undefined ? help : `${help} (${choices.join(', ')})`;
 
-/** Checks a value, and turns it into that of its type. */
-function valueParser({ choices, parse }: Pick<OptionSpec, 'choices' | 'parse'>): (text: string) => unknown {
+/**
+ * Checks a value, and turns it into that of its type. The message of `parse` decides whether the
+ * value is quoted: some are secrets.
+ */
+function valueParser(
+  name: string,
+  { choices, parse }: Pick<OptionSpec, 'choices' | 'parse'>,
+): (text: string) => unknown {
   return (text) => {
     if (choices !== undefined && !choices.includes(text)) {
       const near = nearest(text, choices);
       const hint = near === undefined ? '' : ` Did you mean ${near}?`;
-      throw new InvalidArgumentError(`It must be one of ${choices.join(', ')}.${hint}`);
+      throw new UsageError(`${name} must be one of ${choices.join(', ')}; it is "${text}".${hint}`);
     }
     try {
       return parse === undefined ? text : parse(text);
     } catch (cause) {
-      if (cause instanceof UsageError) throw new InvalidArgumentError(cause.message);
+      if (cause instanceof UsageError) throw new UsageError(`${name}: ${cause.message}`, cause.details);
       throw cause;
     }
   };

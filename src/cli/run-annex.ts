@@ -87,7 +87,7 @@ class Run {
   }
 
   #context({ profile }: GlobalOptions): CommandContext {
-    const { env, cwd, stdin, isTerminal, signal } = this.#surroundings;
+    const { env, cwd, stdin, stdout, stderr, isTerminal, signal } = this.#surroundings;
     const talk = (text: string) => this.#output.talk(text);
     const access = new ServiceAccess({ env, cwd, profile, version: VERSION, talk });
     this.#access = access;
@@ -96,11 +96,14 @@ class Run {
       env,
       cwd,
       stdin,
+      stdout,
+      stderr,
       isTerminal,
       signal: AbortSignal.any([signal, this.#brokenPipe.signal]),
       profile,
       connection: () => access.connection(),
       client: () => access.client(),
+      clientOf: (url, token, tokenFrom) => access.clientOf(url, token, tokenFrom),
     };
   }
 

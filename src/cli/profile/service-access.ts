@@ -20,7 +20,7 @@ export interface ServiceAccessParts extends ConnectionQuery {
 export class ServiceAccess {
   readonly #parts: ServiceAccessParts;
   #connection: Promise<Connection> | undefined;
-  #found: Connection | undefined;
+  #found: Pick<Connection, 'url' | 'tokenFrom'> | undefined;
   #itsVersion: string | undefined;
 
   constructor(parts: ServiceAccessParts) {
@@ -37,22 +37,24 @@ export class ServiceAccess {
 
   async connection(): Promise<Connection> {
     this.#connection ??= findConnection(this.#parts);
-    this.#found = await this.#connection;
-    return this.#found;
+    const found = await this.#connection;
+    this.#found = found;
+    return found;
   }
 
   async client(): Promise<Annex> {
-    const { url, token } = await this.connection();
+    const { url, token, tokenFrom } = await this.connection();
     if (token === undefined)
       throw new Failure(`There is no token for ${url}.`, {
         code: 'TOKEN_MISSING',
         hint: `Log in (annex login ${url}), set ANNEX_TOKEN, or run the command in the folder of \`annex serve\`.`,
       });
-    return this.clientOf(url, token);
+    return this.clientOf(url, token, tokenFrom);
   }
 
   /** A client of another service, or with another token. */
-  clientOf(url: string, token: string | undefined): Annex {
+  clientOf(url: string, token: string | undefined, tokenFrom: string | undefined): Annex {
+    this.#found = { url, tokenFrom };
     const { version } = this.#parts;
     return new Annex({ url, token, userAgent: `annex/${version}`, fetch: this.#fetch });
   }

@@ -106,11 +106,13 @@ function unreachable(error: AnnexError, { url, isLoopback }: Asked, details: Det
 }
 
 function reasonOf(error: unknown): string {
-  let reason = 'no connection';
+  let reason = '';
+  let last = 'no connection';
   for (let at = error; at instanceof Error; at = at.cause) {
     const inner = at instanceof AggregateError ? at.errors[0] : at;
-    const { code } = inner as NodeJS.ErrnoException;
+    const { code, message } = inner as NodeJS.ErrnoException;
+    last = message;
     if (typeof code === 'string' && code !== 'NETWORK_FAILED') reason = code;
   }
-  return reason;
+  return reason || last;
 }

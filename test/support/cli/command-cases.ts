@@ -1,5 +1,15 @@
 /** The rows of all commands. A test fails for a command that has none. */
+import { INTEGRATION_CASES } from './cases/integrations.ts';
+import { LOGIN_CASES } from './cases/login.ts';
 import { PROFILE_CASES } from './cases/profile.ts';
+import { SERVE_CASES } from './cases/serve.ts';
+import { TOKEN_CASES } from './cases/token.ts';
 import type { CommandCase } from './command-case.ts';
 
-export const COMMAND_CASES: readonly CommandCase[] = [...PROFILE_CASES];
+export const COMMAND_CASES: readonly CommandCase[] = [
+  ...SERVE_CASES,
+  ...INTEGRATION_CASES,
+  ...LOGIN_CASES,
+  ...PROFILE_CASES,
+  ...TOKEN_CASES,
+];

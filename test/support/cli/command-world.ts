@@ -2,24 +2,31 @@
  * What the table of commands runs in: one real service, shared by all rows, and folders of their
  * own. A row takes from it what it needs and leaves the rest as it was.
  */
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TestService } from '../service.ts';
 
+const CODE = { 'index.js': 'export default { fetch: () => new Response("ok") };' };
+
 export class CommandWorld {
   readonly service: TestService;
-  readonly #folders: string[] = [];
   readonly #base: string;
+  readonly #closedPort: number;
+  #integrations = 0;
+  #shared: Promise<string> | undefined;
 
-  private constructor(service: TestService, base: string) {
+  private constructor(service: TestService, base: string, closedPort: number) {
+    this.#closedPort = closedPort;
     this.service = service;
     this.#base = base;
   }
 
   static async start(): Promise<CommandWorld> {
     const base = await mkdtemp(join(tmpdir(), 'annex-cli-'));
-    return new CommandWorld(await TestService.start(), base);
+    return new CommandWorld(await TestService.start(), base, await closedPort());
   }
 
   async stop(): Promise<void> {
@@ -39,7 +46,7 @@ export class CommandWorld {
 
   /** The same with a port where nothing listens. */
   get envOfNoService(): Record<string, string> {
-    return { ...this.env, ANNEX_URL: 'http://127.0.0.1:9' };
+    return { ...this.env, ANNEX_URL: `http://127.0.0.1:${this.#closedPort}` };
   }
 
   /** Only a home, without profiles, and no service. */
@@ -47,10 +54,38 @@ export class CommandWorld {
     return { HOME: join(this.#base, 'home') };
   }
 
+  /** An integration of two versions, the second active, that no row changes. */
+  shared(): Promise<string> {
+    this.#shared ??= this.#publishTwice('cli-shared');
+    return this.#shared;
+  }
+
+  /** An integration of the row's own. */
+  async own(): Promise<string> {
+    this.#integrations += 1;
+    const name = `cli-${this.#integrations}`;
+    await this.service.publish(name, CODE);
+    return name;
+  }
+
+  async #publishTwice(name: string): Promise<string> {
+    await this.service.publish(name, CODE);
+    await this.service.publish(name, CODE);
+    return name;
+  }
+
   /** A new, empty folder. */
   async folder(): Promise<string> {
-    const folder = await mkdtemp(join(this.#base, 'folder-'));
-    this.#folders.push(folder);
-    return folder;
+    return await mkdtemp(join(this.#base, 'folder-'));
   }
+}
+
+/** A port that was free a moment ago. */
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }

@@ -1,0 +1,67 @@
+/** `annex token`. */
+import type { CommandCase } from '../command-case.ts';
+import { noService, noToken, unknownToken } from '../service-failures.ts';
+
+export const TOKEN_CASES: readonly CommandCase[] = [
+  {
+    command: 'token create',
+    success: (world) => ({
+      words: ['token', 'create', '--kind', 'organization', '--organization', 'acme'],
+      env: world.env,
+    }),
+    shows: /^annex_organization_[\w-]{43}\n$/,
+    failures: [
+      {
+        title: 'a kind that there is not',
+        run: (world) => ({ words: ['token', 'create', '--kind', 'admn'], env: world.env }),
+        code: 2,
+        says: /--kind must be one of .*; it is "admn"\. Did you mean admin\?/,
+      },
+      {
+        title: 'an organization that is missing',
+        run: (world) => ({ words: ['token', 'create', '--kind', 'organization'], env: world.env }),
+        code: 2,
+        says: /needs --organization/,
+      },
+      {
+        title: 'a token that may not make tokens',
+        run: (world) => ({
+          words: ['token', 'create', '--kind', 'admin'],
+          env: { ...world.env, ANNEX_TOKEN: world.service.platform },
+        }),
+        code: 1,
+        says: /admin.*\nThe token is from ANNEX_TOKEN\./s,
+      },
+    ],
+  },
+  {
+    command: 'token list',
+    success: (world) => ({ words: ['token', 'list'], env: world.env }),
+    shows: /^tok_\w+ +admin /m,
+    failures: [noService(['token', 'list']), noToken(['token', 'list']), unknownToken(['token', 'list'])],
+  },
+  {
+    command: 'token revoke',
+    success: async (world) => {
+      const json = { kind: 'platform' };
+      const { body } = await world.service.api('POST', '/v1/tokens', { json });
+      return { words: ['token', 'revoke', String(body['id'])], env: world.env };
+    },
+    shows: /^tok_\w+ is revoked\.$/m,
+    failures: [
+      {
+        title: 'a token that there is not',
+        run: (world) => ({ words: ['token', 'revoke', 'tok_none'], env: world.env }),
+        code: 1,
+        says: /There is no token "tok_none"/,
+      },
+      {
+        title: 'no id',
+        run: (world) => ({ words: ['token', 'revoke'], env: world.env }),
+        code: 2,
+        says: /Missing required argument 'id'/,
+      },
+      noService(['token', 'revoke', 'tok_none']),
+    ],
+  },
+];
