@@ -11,6 +11,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { GLOBALS_FILE, joinedDeclarations, joinedGlobals } from '../src/cli/sdk-declarations.ts';
+import { SDK_SETTINGS } from '../src/cli/typed-folder.ts';
 import { compile } from './compile.ts';
 import { importedPackages } from './imported-packages.ts';
 import { type Prebuilt, writePrebuilt } from './prebuilt.ts';
@@ -43,7 +44,7 @@ async function sdk(folder: string): Promise<object> {
   const into = join(folder, 'dist');
   await compile({ config: 'sandbox/sdk/tsconfig.json', root: 'sandbox/sdk', into });
   await writeFile(join(into, GLOBALS_FILE), await joinedGlobals());
-  await cp(join(ROOT, 'packages/sdk/tsconfig.json'), join(folder, 'tsconfig.json'));
+  await writeFile(join(folder, 'tsconfig.json'), SDK_SETTINGS);
   return {};
 }
 

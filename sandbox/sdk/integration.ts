@@ -106,7 +106,7 @@ export interface Integration {
  * Defines an integration. Write `export default createIntegration({ … })`.
  *
  * @typeParam C configuration at the level of the account. Leave it to the types that
- *   `npm run types` writes from the manifest
+ *   `annex types` writes from the manifest
  * @throws TypeError if the definition is wrong: an unknown key, a handler that is not a function, a
  *   component that `createComponent` did not make, a `componentId` used twice. The publish fails
  *   then

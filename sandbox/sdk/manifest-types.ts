@@ -1,7 +1,7 @@
 /**
  * Types of an integration's code that follow from its own manifest. Types only.
  *
- * `npm run types -- <folder>` reads the manifest and writes `annex-env.d.ts`, which fills in the
+ * `annex types <folder>` reads the manifest and writes `annex-env.d.ts`, which fills in the
  * open interface `ManifestTypes`; the other types follow from it. Without that file every name is
  * allowed, and every value is `unknown`.
  */

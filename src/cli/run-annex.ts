@@ -2,9 +2,9 @@
  * Runs one command line of `annex` and returns its exit code: what `annex.ts` does in a process of
  * its own, and tests in theirs. It never ends the process.
  */
-import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { CommanderError } from 'commander';
+import { VERSION } from '../version.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands/registry.ts';
 import type { CommandContext } from './context.ts';
@@ -19,10 +19,6 @@ import { Output, paint } from './terminal/output.ts';
 const COLUMNS = 100;
 /** Added to the signal number for the exit code, as shells do. */
 const SIGNAL_EXIT = 128;
-
-export const { version: VERSION } = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-) as { version: string };
 
 /** @param argv the words after `annex` */
 export async function runAnnex(argv: readonly string[], surroundings: Surroundings): Promise<number> {

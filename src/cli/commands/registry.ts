@@ -9,10 +9,12 @@ import { profile } from './profile.ts';
 import { rollback } from './rollback.ts';
 import { serve } from './serve.ts';
 import { token } from './token.ts';
+import { types } from './types.ts';
 import { versions } from './versions.ts';
 
 export const COMMANDS: readonly (Command | CommandGroup)[] = [
   serve,
+  types,
   integrations,
   versions,
   rollback,

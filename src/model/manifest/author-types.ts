@@ -44,7 +44,7 @@ export function authorTypes({ name, blocks, configurations, secrets }: TypedMani
   return [
     ...comment([
       `The types of the manifest of "${name}".`,
-      `Generated from ${MANIFEST_FILE}: what is changed here is lost.\nAfter a change of the manifest, in the folder of Annex: npm run types -- <this folder>`,
+      `Generated from ${MANIFEST_FILE}: what is changed here is lost.\nAfter a change of the manifest: annex types <this folder>`,
     ]),
     "declare module '@annex/sdk' {",
     ...indented(['interface ManifestTypes {', ...indented(members), '}']),

@@ -1,7 +1,7 @@
 /**
- * `npm run types`: the files it writes, the files it leaves unchanged, and the problems it reports.
+ * `annex types`: the files it writes, the files it leaves unchanged, and the problems it reports.
  */
-import { lstat, readdir, symlink } from 'node:fs/promises';
+import { lstat, readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { uploadFolder } from '../../../src/cli/upload-folder.ts';
@@ -30,7 +30,7 @@ const MADE = ['annex-env.d.ts', 'annex-sdk.d.ts', 'tsconfig.json'];
 const folderOf = (manifest = MANIFEST) =>
   AuthorFolder.make({ 'platform-manifest.yaml': manifest, 'index.ts': CODE });
 
-describe('npm run types', () => {
+describe('annex types', () => {
   test.each([
     'hello',
     'counter',
@@ -111,8 +111,8 @@ describe('npm run types', () => {
   });
 
   test.each([
-    ['no folder', [], /missing/],
-    ['two folders', ['a', 'b'], /One folder/],
+    ['no manifest', [], /no platform-manifest\.yaml/],
+    ['two folders', ['a', 'b'], /too many arguments/i],
     ['an unknown flag', ['a', '--chekc'], /--chekc/],
     ['a folder that is not there', ['not-there'], /no not-there\/platform-manifest\.yaml/],
   ])('ends with 2 for %s, and says so', async (_, args, words) => {
@@ -122,11 +122,22 @@ describe('npm run types', () => {
     expect(stderr).toMatch(words);
   });
 
-  test('explains itself', async () => {
-    const { path } = await AuthorFolder.make();
-    const { code, stdout } = await runTypes(['--help'], path);
-    expect(code).toBe(0);
-    expect(stdout).toContain('usage: npm run types -- <folder> [--manifest FILE] [--env NAME] [--check]');
+  test('writes no copy of the SDK where its package is installed, and removes its own', async () => {
+    const folder = await folderOf();
+    await folder.types();
+    await folder.write({ 'node_modules/@annex/sdk/package.json': '{}' });
+    expect(await folder.types('--check')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('annex-sdk.d.ts is not up to date'),
+    });
+    const { stdout, stderr } = await folder.types();
+    expect(stdout).toBe(
+      'annex-env.d.ts is up to date\nannex-sdk.d.ts removed\ntsconfig.json left as it is\n',
+    );
+    expect(stderr).toContain('"extends": "@annex/sdk/tsconfig.json"');
+    await rm(join(folder.path, 'tsconfig.json'));
+    expect((await folder.types()).stdout).toBe('annex-env.d.ts is up to date\ntsconfig.json written\n');
+    expect(JSON.parse(await folder.read('tsconfig.json'))).toEqual({ extends: '@annex/sdk/tsconfig.json' });
   });
 });
 
@@ -149,7 +160,7 @@ describe('--check', () => {
     const before = await Promise.all(MADE.map((file) => folder.read(file)));
     const { code, stderr } = await folder.types('--check');
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^annex-(env|sdk)\.d\.ts is not up to date: npm run types -- \.$/m);
+    expect(stderr).toMatch(/^annex-(env|sdk)\.d\.ts is not up to date: annex types \.$/m);
     expect(await Promise.all(MADE.map((file) => folder.read(file)))).toEqual(before);
   });
 

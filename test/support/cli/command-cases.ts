@@ -4,10 +4,12 @@ import { LOGIN_CASES } from './cases/login.ts';
 import { PROFILE_CASES } from './cases/profile.ts';
 import { SERVE_CASES } from './cases/serve.ts';
 import { TOKEN_CASES } from './cases/token.ts';
+import { TYPES_CASES } from './cases/types.ts';
 import type { CommandCase } from './command-case.ts';
 
 export const COMMAND_CASES: readonly CommandCase[] = [
   ...SERVE_CASES,
+  ...TYPES_CASES,
   ...INTEGRATION_CASES,
   ...LOGIN_CASES,
   ...PROFILE_CASES,

@@ -1,5 +1,5 @@
 /**
- * An author's folder of an integration, with `npm run types` and the real compiler.
+ * An author's folder of an integration, with `annex types` and the real compiler.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -7,14 +7,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { annex, type Ran } from '../cli/annex-run.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-
-export interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** A finding of the compiler. */
 export interface Finding {
@@ -62,7 +57,7 @@ export class AuthorFolder {
     return readFile(join(this.path, name), 'utf8');
   }
 
-  /** Runs `npm run types` with this folder and more flags. */
+  /** Runs `annex types` with this folder and more flags. */
   types(...flags: string[]): Promise<Ran> {
     return runTypes([this.path, ...flags], this.path);
   }
@@ -84,15 +79,14 @@ export class AuthorFolder {
   }
 }
 
-/** The command line, from any folder. */
+/** The command, from any folder. */
 export const runTypes = (args: readonly string[], from: string): Promise<Ran> =>
-  run([join(ROOT, 'src/cli/types.ts'), ...args], ROOT, { INIT_CWD: from });
+  annex({ words: ['types', ...args], cwd: from });
 
-function run(args: readonly string[], cwd: string, env: Record<string, string> = {}): Promise<Ran> {
+function run(args: readonly string[], cwd: string): Promise<{ stdout: string }> {
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, args, { cwd, env: { ...process.env, ...env } }, (error, stdout, stderr) => {
-      const code = error === null ? 0 : error.code;
-      if (typeof code === 'number') resolve({ code, stdout, stderr });
+    execFile(process.execPath, args, { cwd }, (error, stdout) => {
+      if (error === null || typeof error.code === 'number') resolve({ stdout });
       else reject(error);
     });
   });

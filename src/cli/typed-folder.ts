@@ -1,0 +1,153 @@
+/**
+ * The files by which editors and `tsc` know what the code of an integration can use, beside its
+ * manifest: `annex-env.d.ts` (types of what the manifest declares) and, if it is missing, a
+ * `tsconfig.json`. Where the package `@annex/sdk` is not installed, also `annex-sdk.d.ts` (the SDK
+ * and the globals of an isolate). Prints nothing.
+ */
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { AUTHOR_TYPES_FILE, authorTypes } from '../model/manifest/author-types.ts';
+import { MANIFEST_FILE, type Manifest } from '../model/manifest/manifest.ts';
+import { isGeneratedSdk, SDK_DECLARATIONS_FILE, sdkDeclarations } from './sdk-declarations.ts';
+
+const SETTINGS_FILE = 'tsconfig.json';
+/** The globals of an isolate, as the package has them. */
+const GLOBALS = '@annex/sdk/globals';
+
+/**
+ * As the bundler compiles: JSX of the SDK, each file by itself, no types of a browser or of Node.
+ */
+const COMPILER_OPTIONS = {
+  target: 'esnext',
+  lib: ['esnext'],
+  types: [] as readonly string[],
+  module: 'esnext',
+  moduleResolution: 'bundler',
+  allowImportingTsExtensions: true,
+  isolatedModules: true,
+  jsx: 'react-jsx',
+  jsxImportSource: '@annex/sdk',
+  strict: true,
+  skipLibCheck: true,
+  noEmit: true,
+};
+
+const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
+
+/** `tsconfig.json` of the package `@annex/sdk`, which those of authors extend. */
+export const SDK_SETTINGS = json({ compilerOptions: { ...COMPILER_OPTIONS, types: [GLOBALS] } });
+const SETTINGS_WITH_PACKAGE = json({ extends: '@annex/sdk/tsconfig.json' });
+const SETTINGS_ALONE = json({ compilerOptions: COMPILER_OPTIONS });
+
+export type FileState = 'written' | 'up to date' | 'not up to date' | 'removed' | 'left as it is';
+
+export interface TypedFile {
+  readonly file: string;
+  readonly state: FileState;
+  /** What the author can do about it. */
+  readonly hint?: string;
+}
+
+/** Writes the files of a folder. @param isCheck only compares them, and writes nothing */
+export async function writeTypes(
+  folder: string,
+  manifest: Manifest,
+  isCheck: boolean,
+): Promise<readonly TypedFile[]> {
+  const isInstalled = hasSdk(folder);
+  const made = [
+    await makeUpToDate(folder, AUTHOR_TYPES_FILE, authorTypes(manifest), isCheck),
+    ...(isInstalled
+      ? await removeCopy(folder, isCheck)
+      : [await makeUpToDate(folder, SDK_DECLARATIONS_FILE, await sdkDeclarations(), isCheck)]),
+  ];
+  return isCheck ? made : [...made, await offerSettings(folder, isInstalled)];
+}
+
+/** The one manifest of a folder; else the name that it should have. */
+export async function manifestIn(folder: string): Promise<string> {
+  const names = await readdir(folder).catch(() => []);
+  const [only, ...others] = names.filter((name) => name.endsWith('-manifest.yaml'));
+  return only === undefined || others.length > 0 ? MANIFEST_FILE : only;
+}
+
+/** @returns undefined where there is no such file */
+export async function textOf(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    if (isErrno(cause, 'ENOENT') || isErrno(cause, 'ENOTDIR')) return undefined;
+    throw cause;
+  }
+}
+
+/** Whether code of the folder finds the package. */
+function hasSdk(folder: string): boolean {
+  try {
+    createRequire(join(folder, 'any.js')).resolve('@annex/sdk/package.json');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function makeUpToDate(
+  folder: string,
+  name: string,
+  text: string,
+  isCheck: boolean,
+): Promise<TypedFile> {
+  const file = join(folder, name);
+  // Git may have changed the line endings; that is no difference.
+  if ((await textOf(file))?.replaceAll('\r\n', '\n') === text) return { file: name, state: 'up to date' };
+  if (isCheck) return { file: name, state: 'not up to date' };
+  await replace(file, text);
+  return { file: name, state: 'written' };
+}
+
+/**
+ * A copy of the declarations would stand in the place of the package, and declare globals twice.
+ */
+async function removeCopy(folder: string, isCheck: boolean): Promise<TypedFile[]> {
+  const file = join(folder, SDK_DECLARATIONS_FILE);
+  const text = await textOf(file);
+  if (text === undefined || !isGeneratedSdk(text)) return [];
+  if (!isCheck) await rm(file);
+  return [
+    {
+      file: SDK_DECLARATIONS_FILE,
+      state: isCheck ? 'not up to date' : 'removed',
+      hint: '@annex/sdk is installed, and has the same.',
+    },
+  ];
+}
+
+/** Writes `tsconfig.json` unless the author already has one. */
+async function offerSettings(folder: string, isInstalled: boolean): Promise<TypedFile> {
+  const file = join(folder, SETTINGS_FILE);
+  try {
+    await writeFile(file, isInstalled ? SETTINGS_WITH_PACKAGE : SETTINGS_ALONE, { flag: 'wx' });
+    return { file: SETTINGS_FILE, state: 'written' };
+  } catch (cause) {
+    if (!isErrno(cause, 'EEXIST')) throw cause;
+    const left: TypedFile = { file: SETTINGS_FILE, state: 'left as it is' };
+    if (!isInstalled || (await textOf(file))?.includes('@annex/sdk/')) return left;
+    return {
+      ...left,
+      hint: '"extends": "@annex/sdk/tsconfig.json" would give it the globals of an isolate.',
+    };
+  }
+}
+
+/**
+ * Replaces a file by a rename: editors never read half of one, and a symbolic link is not followed.
+ */
+async function replace(file: string, text: string): Promise<void> {
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, text, { flag: 'wx' });
+  await rename(draft, file);
+}
+
+const isErrno = (cause: unknown, code: string): boolean =>
+  cause instanceof Error && 'code' in cause && cause.code === code;
