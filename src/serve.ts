@@ -6,10 +6,10 @@
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { type Config, readConfig } from './config.ts';
 import { BUNDLER_USERS, CELL_USERS } from './confinement/layers.ts';
+import { programPath } from './own-files.ts';
 import { startService } from './service.ts';
 import type { ListenerUrls } from './workers/messages.ts';
 import { Supervisor } from './workers/supervisor.ts';
@@ -17,7 +17,7 @@ import { WorkerLink } from './workers/worker-link.ts';
 
 const ADMIN_TOKEN_FILE = 'admin-token';
 /** The program of a worker. */
-const WORKER = fileURLToPath(new URL('./main.ts', import.meta.url));
+const WORKER = programPath('./main', import.meta.url);
 /** What a stop takes beyond the calls in flight: connections, cells, the database. */
 const STOP_MARGIN_MS = 8_000;
 
