@@ -3,6 +3,7 @@
  * their requests and answers, and the codes of errors.
  */
 import { ERRORS } from '../../../src/errors.ts';
+import { VERSION } from '../../../src/version.ts';
 import { doc } from './doc.ts';
 import { type Argument, type Method, methodsOf, type NamedPart } from './methods.ts';
 import type { Description } from './openapi.ts';
@@ -29,26 +30,24 @@ export function clientText(description: Description): string {
     ...classes,
     ...types.declarations(),
     codesText(),
+    versionText(),
   ].join('\n');
 }
 
 function importsText(methods: readonly Method[]): string {
-  const values = [
-    ...(methods.some(({ item }) => item) ? ["import { type Page, pagedItems } from './paging.ts';\n"] : []),
-    ...(methods.some(({ event }) => event)
-      ? ["import { type Followed, type FollowOptions } from './follow.ts';\n"]
-      : []),
-  ];
-  return `${values.join('')}import type { Options, Reply, Send } from './request.ts';\n`;
+  const isPaged = methods.some(({ item }) => item);
+  return `${isPaged ? "import { type Page, pagedItems } from './paging.ts';\n" : ''}import type { Reply } from './reply.ts';
+import type { FollowOptions, Options, Requests } from './request.ts';
+`;
 }
 
 function routesText(nouns: readonly string[]): string {
   const members = nouns.map((noun) => `readonly ${noun}: ${pascalCase(noun)}Routes;\n`);
-  const values = nouns.map((noun) => `this.${noun} = new ${pascalCase(noun)}Routes(send);\n`);
+  const values = nouns.map((noun) => `this.${noun} = new ${pascalCase(noun)}Routes(requests);\n`);
   return `/** The API, by noun. */
 export class Routes {
 ${members.join('')}
-constructor(send: Send) {
+constructor(requests: Requests) {
 ${values.join('')}}
 }
 `;
@@ -58,13 +57,14 @@ function classText(noun: string, methods: readonly Method[]): string {
   const bodies = methods.flatMap((method) => [
     methodText(method),
     ...(method.item ? [itemsText(method, method.item)] : []),
+    ...(method.event ? [followText(method, method.event)] : []),
   ]);
   return `/** \`annex.${noun}\`. */
 export class ${pascalCase(noun)}Routes {
-readonly #send: Send;
+readonly #requests: Requests;
 
-constructor(send: Send) {
-this.#send = send;
+constructor(requests: Requests) {
+this.#requests = requests;
 }
 
 ${bodies.join('\n')}}
@@ -72,7 +72,8 @@ ${bodies.join('\n')}}
 }
 
 function methodText(method: Method): string {
-  const { verb, httpMethod, path, answer, operation } = method;
+  const { verb, httpMethod, path, operation } = method;
+  const answer = `${method.answer}${method.mayBeUnchanged ? ' | undefined' : ''}`;
   const given = argumentsOf(method);
   const parts = [
     ...partText(
@@ -83,16 +84,39 @@ function methodText(method: Method): string {
     ...(method.body ? [method.isForm ? 'form' : 'body'] : []),
     ...partText('headers', optionEntries(method.headers)),
     ...(method.answerKind === 'json' ? [] : [`answer: '${method.answerKind}'`]),
-    ...(operation['x-idempotent-by'] ? [`idempotentBy: '${operation['x-idempotent-by']}'`] : []),
+    ...(operation['x-idempotent-by'] ? [`idempotentBy: ${listText(operation['x-idempotent-by'])}`] : []),
     'options',
   ];
-  const about = [operation.summary, operation.description]
-    .filter(Boolean)
-    .map((text) => text?.replace(/\.?$/, '.'));
-  return `${doc(about.join(' '), [...tagsOf(method), `\`${httpMethod} ${path}\``])}${verb}(${parametersText(given)}): Reply<${answer}> {
-return this.#send('${httpMethod}', '${path}', { ${parts.join(', ')} });
+  const implementation = `${verb}(${parametersText(given)}): Reply<${answer}> {
+return this.#requests.send('${httpMethod}', '${path}', { ${parts.join(', ')} });
 }
 `;
+  return `${docOf(method)}${overloadsText(method)}${implementation}`;
+}
+
+function docOf({ operation, httpMethod, path, pathArguments }: Method): string {
+  const texts = [operation.summary, operation.description].flatMap((text) =>
+    text ? text.replace(/\.?$/, '.') : [],
+  );
+  const tags = [...pathArguments.values()].flatMap(({ name, description }) =>
+    description ? [`@param ${name} ${description}`] : [],
+  );
+  return doc(texts.join(' '), [...tags, `\`${httpMethod} ${path}\``]);
+}
+
+/** An answer may have no body, but only to a request with `If-None-Match`. */
+function overloadsText(method: Method): string {
+  if (!method.mayBeUnchanged) return '';
+  const [options, ...before] = argumentsOf(method).toReversed();
+  const overload = (own: Partial<Argument>, answer: string): string => {
+    const given = [...before.toReversed(), { ...(options ?? method.options), ...own }];
+    return `${method.verb}(${signatureText(given)}): Reply<${answer}>;\n`;
+  };
+  const unconditional = `${options?.type} & { readonly ifNoneMatch?: undefined }`;
+  return (
+    overload({ type: unconditional }, method.answer) +
+    overload({ optional: before.some(({ optional }) => optional) }, `${method.answer} | undefined`)
+  );
 }
 
 /** The items of all pages, one after the other. */
@@ -100,7 +124,7 @@ function itemsText(method: Method, item: string): string {
   const { verb } = method;
   const name = itemsVerb(verb);
   const before = [...method.pathArguments.values()].map((argument) => argument.name);
-  const query = `Omit<${method.query?.type}, 'cursor' | 'page'>`;
+  const query = without(method.query?.type ?? '', ['cursor', 'page']);
   return `${doc(`The items of all pages of \`${verb}\`, read page by page as they are needed.`)}${name}(${parametersText(
     argumentsOf(method).map((each) => (each.name === 'query' ? { ...each, type: query } : each)),
   )}): AsyncIterable<${item}> {
@@ -108,6 +132,32 @@ return pagedItems<${query}, ${item}>(query, (page) => this.${verb}(${[...before,
 }
 `;
 }
+
+/** The events of a list that can be followed. */
+function followText(method: Method, event: string): string {
+  const path = [...method.pathArguments].map(([name, { name: own }]) => entry(name, own));
+  const parts = [...partText('path', path), ...(method.query ? ['query'] : [])];
+  const given = [
+    ...method.pathArguments.values(),
+    ...(method.query ? [{ ...method.query, type: without(method.query.type, ['cursor', 'page']) }] : []),
+    { ...method.options, type: 'FollowOptions' },
+  ];
+  return `${doc(
+    'What is written from now on, as it is written. Connects again after a break, and continues after the last event.',
+    [`\`GET ${method.path}\` with \`Accept: text/event-stream\``],
+  )}${followVerb(method.verb)}(${parametersText(given)}): AsyncIterable<${event}> {
+return this.#requests.follow('${method.path}', { ${parts.join(', ')} }, options);
+}
+`;
+}
+
+const without = (type: string, members: readonly string[]): string =>
+  `Omit<${type}, ${members.map((member) => `'${member}'`).join(' | ')}>`;
+
+const listText = (items: readonly string[]): string => `[${items.map((item) => `'${item}'`).join(', ')}]`;
+
+/** `list` → `follow`. */
+export const followVerb = (verb: string): string => verb.replace(/^list/, 'follow');
 
 /** `list` → `all`, `listSpaces` → `allSpaces`. */
 export const itemsVerb = (verb: string): string => verb.replace(/^list/, 'all');
@@ -128,10 +178,9 @@ const parametersText = (given: readonly Argument[]): string =>
     })
     .join(', ');
 
-const tagsOf = ({ pathArguments }: Method): readonly string[] =>
-  [...pathArguments.values()].flatMap(({ name, description }) =>
-    description ? [`@param ${name} ${description}`] : [],
-  );
+/** The same without values. */
+const signatureText = (given: readonly Argument[]): string =>
+  given.map(({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${type}`).join(', ');
 
 const entry = (name: string, value: string): string => (name === value ? name : `${name}: ${value}`);
 
@@ -154,3 +203,6 @@ ${codes.join('')}}
 export type ErrorCode = keyof ErrorStatuses;
 `;
 }
+
+const versionText = (): string =>
+  `/** Version of the client: that of the service whose routes it has. */\nexport const VERSION = '${VERSION}';\n`;

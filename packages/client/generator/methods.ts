@@ -47,6 +47,8 @@ export interface Method {
   readonly answerKind: 'json' | 'text' | 'blob' | 'none';
   /** Type of an item, of a list with pages. */
   readonly item: string | undefined;
+  /** Whether `If-None-Match` can leave the answer without a body. */
+  readonly mayBeUnchanged: boolean;
   /** Type of an event, where the answer can be a stream of them. */
   readonly event: string | undefined;
 }
@@ -72,17 +74,23 @@ function methodOf(
   const typeName = pascalCase(operation.operationId);
   const body = bodyOf(operation, typeName, types);
   const inQuery = parametersIn(operation, 'query');
+  // Lists and streams are methods of their own.
+  const isStreamed = Object.values(operation.responses).some(({ content }) => content?.['text/event-stream']);
   const query: Argument | undefined =
     body === undefined && inQuery.length > 0
       ? {
           name: 'query',
-          type: types.named(`${typeName}Query`, objectOf(inQuery)),
+          type: types.named(
+            `${typeName}Query`,
+            objectOf(inQuery.filter(({ name }) => !(isStreamed && name === 'follow'))),
+          ),
           optional: inQuery.every(({ required }) => required !== true),
         }
       : undefined;
   return {
     ...{ noun, verb, operation, httpMethod, path, body, query },
     pathArguments: pathArguments(operation, path, types),
+    mayBeUnchanged: operation.responses['304'] !== undefined,
     isForm: operation.requestBody?.content?.['multipart/form-data'] !== undefined,
     ...optionsOf(operation, { typeName, queryOptions: query ? [] : inQuery }, types),
     ...answerOf(operation, `${typeName}Answer`, types),

@@ -33,8 +33,8 @@ export interface Operation {
   readonly tags: readonly string[];
   readonly summary?: string;
   readonly description?: string;
-  /** Member of the body by which the service recognizes a repetition. */
-  readonly 'x-idempotent-by'?: string;
+  /** Where in the body the id is by which the service recognizes a repetition. */
+  readonly 'x-idempotent-by'?: readonly string[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: Body;
   readonly responses: Readonly<Record<string, Body>>;

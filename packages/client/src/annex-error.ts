@@ -11,7 +11,9 @@ export type ClientErrorCode =
   /** No answer within `timeoutMs`. */
   | 'REQUEST_TIMED_OUT'
   /** The answer is not one of Annex: another server, or a proxy before it. */
-  | 'ANSWER_INVALID';
+  | 'ANSWER_INVALID'
+  /** The service ended a stream that was followed; `details.reason` says why. */
+  | 'STREAM_ENDED';
 
 /** What is known of an error. */
 export interface ErrorParts {

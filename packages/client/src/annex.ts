@@ -1,28 +1,33 @@
 /**
- * The client: settings, and the requests that all methods send. It needs only `fetch`, `URL` and
- * `AbortSignal`, and keeps no state but its settings.
+ * The client of a service: its settings, and the methods of all routes. Needs only `fetch`, `URL`,
+ * streams and `AbortSignal`; keeps nothing but its settings and the version of the service.
  */
-import { AnnexError, errorOf } from './annex-error.ts';
-import { formOf } from './form.ts';
+import { type Surroundings, waited } from './deadline.ts';
+import { followed } from './follow.ts';
 import { Routes } from './generated.ts';
-import { type Answer, type Options, Reply, type RequestParts } from './request.ts';
-import { urlOf } from './url.ts';
+import { Reply } from './reply.ts';
+import type { FollowOptions, RequestParts } from './request.ts';
+import { Transport } from './transport.ts';
 
 export interface AnnexOptions {
-  /** Base URL of the control listener: `http://127.0.0.1:7700`. A `/v1` at its end may be there. */
+  /** Base URL of the control listener, such as `http://127.0.0.1:7700`; `/v1` at its end is ignored. */
   readonly url: string | URL;
-  /** Token of the API, or a function that returns the current one. Without it, nothing is sent. */
+  /** Token of the API, or a function that returns the current one, called for each attempt. */
   readonly token?: string | (() => string | Promise<string>) | undefined;
   /** Sends the requests; the global `fetch` by default. */
   readonly fetch?: typeof fetch | undefined;
-  /** Number of retries at most; two by default. */
+  /** Number of retries of a request at most; two by default. */
   readonly retries?: number | undefined;
-  /** Milliseconds until an attempt is given up; a minute by default. */
+  /** Milliseconds that a request waits for its retries at most, in all; 30,000 by default. */
+  readonly retryWaitMs?: number | undefined;
+  /** Milliseconds until an attempt is given up; 60,000 by default. */
   readonly timeoutMs?: number | undefined;
   /** `User-Agent` of the requests, where the platform lets it be set. */
   readonly userAgent?: string | undefined;
 }
 
+const RETRIES = 2;
+const RETRY_WAIT_MS = 30_000;
 const TIMEOUT_MS = 60_000;
 
 /**
@@ -33,101 +38,91 @@ const TIMEOUT_MS = 60_000;
  * const { items } = await annex.integrations.list();
  */
 export class Annex extends Routes {
-  readonly #settings: AnnexOptions;
+  readonly #transport: Transport;
+  readonly #surroundings: Surroundings;
 
   constructor(options: AnnexOptions) {
-    super((method, path, parts) => new Reply(this.#send(method, path, parts)));
-    this.#settings = { ...options, url: baseUrl(options.url) };
+    const surroundings: Surroundings = {
+      // Called without `this`: browsers refuse another one.
+      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+      now: () => performance.now(),
+      random: Math.random,
+      wait: waited,
+    };
+    const transport = new Transport(
+      {
+        base: baseUrl(options.url),
+        token: options.token,
+        retries: options.retries ?? RETRIES,
+        timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+        retryWaitMs: options.retryWaitMs ?? RETRY_WAIT_MS,
+        userAgent: options.userAgent,
+      },
+      surroundings,
+    );
+    super({
+      send: (method, path, parts) => new Reply(transport.send(method, path, parts)),
+      follow: (path, parts, own) => events(transport, surroundings, { path, parts, options: own }),
+    });
+    this.#transport = transport;
+    this.#surroundings = surroundings;
+  }
+
+  /** Version of the service that gave the last answer; undefined before it. */
+  get serverVersion(): string | undefined {
+    return this.#transport.serverVersion;
   }
 
   /**
    * Sends a request to any path of the API, without types.
    *
    * @param path from `/v1` on; names in braces are filled in from `parts.path`
+   *
+   * @example
+   * const deliveries = await annex.request('GET', '/v1/deliveries', { query: { state: 'failed' } });
    */
   request<Body = unknown>(method: string, path: string, parts: RequestParts = {}): Reply<Body> {
-    return new Reply(this.#send(method, path, parts));
+    return new Reply(this.#transport.send(method, path, parts));
   }
 
-  async #send<Body>(method: string, path: string, parts: RequestParts): Promise<Answer<Body>> {
-    const { fetch: send = fetch } = this.#settings;
-    const { options = {} } = parts;
-    const timeout = AbortSignal.timeout(options.timeoutMs ?? this.#settings.timeoutMs ?? TIMEOUT_MS);
-    const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout;
-    const init = { method, headers: await this.#headers(parts), body: bodyOf(parts), signal };
-    try {
-      const response = await send(urlOf(this.#settings.url, path, parts), init as RequestInit);
-      return await answerOf<Body>(response, parts.answer);
-    } catch (error) {
-      if (error instanceof AnnexError || options.signal?.aborted) throw error;
-      throw noAnswer(error, timeout.aborted);
-    }
+  /** The same with the body of the answer unread, for what is large. Errors are thrown likewise. */
+  open(method: string, path: string, parts: RequestParts = {}): Promise<Response> {
+    return this.#transport.open(method, path, parts);
   }
 
-  async #headers({ headers = {}, body, answer = 'json' }: RequestParts): Promise<Headers> {
-    const { token, userAgent } = this.#settings;
-    const given = Object.entries(headers).filter(([, value]) => value !== undefined);
-    const all = new Headers(given as [string, string][]);
-    if (!all.has('accept') && answer === 'json') all.set('accept', 'application/json');
-    if (body !== undefined && !all.has('content-type')) all.set('content-type', 'application/json');
-    const current = typeof token === 'function' ? await token() : token;
-    if (current !== undefined) all.set('authorization', `Bearer ${current}`);
-    if (userAgent !== undefined) all.set('user-agent', userAgent);
-    return all;
+  /** Follows any path of the API that answers with server-sent events, without types. */
+  follow<Event = unknown>(
+    path: string,
+    parts: RequestParts = {},
+    options?: FollowOptions,
+  ): AsyncIterable<Event> {
+    return events(this.#transport, this.#surroundings, { path, parts, options });
   }
+}
+
+interface Stream {
+  readonly path: string;
+  readonly parts: RequestParts;
+  readonly options: FollowOptions | undefined;
+}
+
+function events<Event>(
+  transport: Transport,
+  surroundings: Surroundings,
+  { path, parts, options }: Stream,
+): AsyncIterable<Event> {
+  const open = (lastEventId: string | undefined, signal: AbortSignal) =>
+    transport.open('GET', path, {
+      ...parts,
+      headers: { ...parts.headers, accept: 'text/event-stream', 'last-event-id': lastEventId },
+      // The stream itself connects again.
+      options: { signal, retries: 0 },
+    });
+  return followed<Event>(open, surroundings, options);
 }
 
 /** Without what the paths of routes begin with. */
 function baseUrl(url: string | URL): string {
-  const { href } = new URL(url);
-  return href.replace(/\/+$/, '').replace(/\/v1$/, '');
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}`;
 }
-
-function bodyOf({ body, form }: RequestParts): string | FormData | undefined {
-  if (form !== undefined) return formOf(form);
-  return body === undefined ? undefined : JSON.stringify(body);
-}
-
-async function answerOf<Body>(
-  response: Response,
-  kind: RequestParts['answer'] = 'json',
-): Promise<Answer<Body>> {
-  const { status, headers } = response;
-  if (status >= 400) throw errorOf(response, await response.text());
-  if (kind === 'blob' && status === 200) return { status, headers, body: (await response.blob()) as Body };
-  const text = await response.text();
-  if (kind === 'text') return { status, headers, body: text as Body };
-  return { status, headers, body: (text === '' ? undefined : json(text, status)) as Body };
-}
-
-function json(text: string, status: number): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const message = `The server answered ${status} with a body that is not JSON: is it the control listener?`;
-    throw new AnnexError(message, { status, code: 'ANSWER_INVALID', cause });
-  }
-}
-
-function noAnswer(cause: unknown, timedOut: boolean): AnnexError {
-  if (timedOut)
-    return new AnnexError('The service did not answer in time.', {
-      status: 0,
-      code: 'REQUEST_TIMED_OUT',
-      cause,
-    });
-  return new AnnexError(`The service cannot be reached: ${reasonOf(cause)}`, {
-    status: 0,
-    code: 'NETWORK_FAILED',
-    cause,
-  });
-}
-
-/** The reason is in the cause of Node's error. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  return cause instanceof Error && cause.message !== '' ? cause.message : error.message;
-}
-
-export type { Options };

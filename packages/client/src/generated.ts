@@ -6,7 +6,8 @@
  */
 
 import { type Page, pagedItems } from './paging.ts';
-import type { Options, Reply, Send } from './request.ts';
+import type { Reply } from './reply.ts';
+import type { FollowOptions, Options, Requests } from './request.ts';
 
 /** The API, by noun. */
 export class Routes {
@@ -28,33 +29,33 @@ export class Routes {
   readonly tokens: TokensRoutes;
   readonly statementKeys: StatementKeysRoutes;
 
-  constructor(send: Send) {
-    this.integrations = new IntegrationsRoutes(send);
-    this.images = new ImagesRoutes(send);
-    this.versions = new VersionsRoutes(send);
-    this.limits = new LimitsRoutes(send);
-    this.secrets = new SecretsRoutes(send);
-    this.installations = new InstallationsRoutes(send);
-    this.spaces = new SpacesRoutes(send);
-    this.sites = new SitesRoutes(send);
-    this.installLinks = new InstallLinksRoutes(send);
-    this.blocks = new BlocksRoutes(send);
-    this.logs = new LogsRoutes(send);
-    this.audit = new AuditRoutes(send);
-    this.events = new EventsRoutes(send);
-    this.tasks = new TasksRoutes(send);
-    this.deliveries = new DeliveriesRoutes(send);
-    this.tokens = new TokensRoutes(send);
-    this.statementKeys = new StatementKeysRoutes(send);
+  constructor(requests: Requests) {
+    this.integrations = new IntegrationsRoutes(requests);
+    this.images = new ImagesRoutes(requests);
+    this.versions = new VersionsRoutes(requests);
+    this.limits = new LimitsRoutes(requests);
+    this.secrets = new SecretsRoutes(requests);
+    this.installations = new InstallationsRoutes(requests);
+    this.spaces = new SpacesRoutes(requests);
+    this.sites = new SitesRoutes(requests);
+    this.installLinks = new InstallLinksRoutes(requests);
+    this.blocks = new BlocksRoutes(requests);
+    this.logs = new LogsRoutes(requests);
+    this.audit = new AuditRoutes(requests);
+    this.events = new EventsRoutes(requests);
+    this.tasks = new TasksRoutes(requests);
+    this.deliveries = new DeliveriesRoutes(requests);
+    this.tokens = new TokensRoutes(requests);
+    this.statementKeys = new StatementKeysRoutes(requests);
   }
 }
 
 /** `annex.integrations`. */
 export class IntegrationsRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -63,7 +64,7 @@ export class IntegrationsRoutes {
    * `GET /v1/integrations`
    */
   list(query: IntegrationsListQuery = {}, options?: Options): Reply<Page<Integration>> {
-    return this.#send('GET', '/v1/integrations', { query, options });
+    return this.#requests.send('GET', '/v1/integrations', { query, options });
   }
 
   /** The items of all pages of `list`, read page by page as they are needed. */
@@ -86,7 +87,7 @@ export class IntegrationsRoutes {
    * `POST /v1/integrations`
    */
   publish(form: FormData | Upload, options?: Options): Reply<Published> {
-    return this.#send('POST', '/v1/integrations', { form, options });
+    return this.#requests.send('POST', '/v1/integrations', { form, options });
   }
 
   /**
@@ -96,7 +97,7 @@ export class IntegrationsRoutes {
    * `GET /v1/integrations/{name}`
    */
   get(integration: string, options?: Options): Reply<WholeIntegration> {
-    return this.#send('GET', '/v1/integrations/{name}', { path: { name: integration }, options });
+    return this.#requests.send('GET', '/v1/integrations/{name}', { path: { name: integration }, options });
   }
 
   /**
@@ -106,7 +107,7 @@ export class IntegrationsRoutes {
    * `DELETE /v1/integrations/{name}`
    */
   delete(integration: string, query: IntegrationsDeleteQuery = {}, options?: Options): Reply<void> {
-    return this.#send('DELETE', '/v1/integrations/{name}', {
+    return this.#requests.send('DELETE', '/v1/integrations/{name}', {
       path: { name: integration },
       query,
       answer: 'none',
@@ -124,7 +125,7 @@ export class IntegrationsRoutes {
     query: IntegrationsListSpacesQuery = {},
     options?: Options,
   ): Reply<Page<InstallationInSpace>> {
-    return this.#send('GET', '/v1/integrations/{name}/spaces', {
+    return this.#requests.send('GET', '/v1/integrations/{name}/spaces', {
       path: { name: integration },
       query,
       options,
@@ -153,7 +154,7 @@ export class IntegrationsRoutes {
     query: IntegrationsListSitesQuery = {},
     options?: Options,
   ): Reply<Page<InstallationInSite>> {
-    return this.#send('GET', '/v1/integrations/{name}/sites', {
+    return this.#requests.send('GET', '/v1/integrations/{name}/sites', {
       path: { name: integration },
       query,
       options,
@@ -179,26 +180,8 @@ export class IntegrationsRoutes {
    *
    * `POST /v1/integrations/{name}/render`
    */
-  render(
-    integration: string,
-    body: RenderAt,
-    options?: Options,
-  ): Reply<
-    | {
-        readonly type: 'element';
-        /** State to send with the next action. */
-        readonly state: Readonly<Record<string, unknown>>;
-        /** Props to send with the next action. */
-        readonly props: Readonly<Record<string, unknown>>;
-        /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
-        readonly element: Readonly<Record<string, unknown>>;
-      }
-    | {
-        readonly type: 'complete';
-        readonly returnValue?: unknown | undefined;
-      }
-  > {
-    return this.#send('POST', '/v1/integrations/{name}/render', {
+  render(integration: string, body: RenderAt, options?: Options): Reply<Rendering> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/render', {
       path: { name: integration },
       body,
       options,
@@ -215,23 +198,19 @@ export class IntegrationsRoutes {
   getRendering(
     integration: string,
     query: IntegrationsGetRenderingQuery,
+    options?: Options & IfNoneMatch & { readonly ifNoneMatch?: undefined },
+  ): Reply<Rendering>;
+  getRendering(
+    integration: string,
+    query: IntegrationsGetRenderingQuery,
+    options: Options & IfNoneMatch,
+  ): Reply<Rendering | undefined>;
+  getRendering(
+    integration: string,
+    query: IntegrationsGetRenderingQuery,
     options?: Options & IfNoneMatch,
-  ): Reply<
-    | {
-        readonly type: 'element';
-        /** State to send with the next action. */
-        readonly state: Readonly<Record<string, unknown>>;
-        /** Props to send with the next action. */
-        readonly props: Readonly<Record<string, unknown>>;
-        /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
-        readonly element: Readonly<Record<string, unknown>>;
-      }
-    | {
-        readonly type: 'complete';
-        readonly returnValue?: unknown | undefined;
-      }
-  > {
-    return this.#send('GET', '/v1/integrations/{name}/render', {
+  ): Reply<Rendering | undefined> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/render', {
       path: { name: integration },
       query,
       headers: { 'if-none-match': options?.ifNoneMatch },
@@ -242,10 +221,10 @@ export class IntegrationsRoutes {
 
 /** `annex.images`. */
 export class ImagesRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -255,8 +234,14 @@ export class ImagesRoutes {
    * @param path Path as in the manifest, with slashes.
    * `GET /v1/integrations/{name}/images/{path}`
    */
-  get(integration: string, path: string, options?: Options): Reply<Blob> {
-    return this.#send('GET', '/v1/integrations/{name}/images/{path}', {
+  get(
+    integration: string,
+    path: string,
+    options?: Options & { readonly ifNoneMatch?: undefined },
+  ): Reply<Blob>;
+  get(integration: string, path: string, options: Options): Reply<Blob | undefined>;
+  get(integration: string, path: string, options?: Options): Reply<Blob | undefined> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/images/{path}', {
       path: { name: integration, path },
       answer: 'blob',
       options,
@@ -266,10 +251,10 @@ export class ImagesRoutes {
 
 /** `annex.versions`. */
 export class VersionsRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -278,7 +263,7 @@ export class VersionsRoutes {
    * `GET /v1/integrations/{name}/versions`
    */
   list(integration: string, query: VersionsListQuery = {}, options?: Options): Reply<Page<Version>> {
-    return this.#send('GET', '/v1/integrations/{name}/versions', {
+    return this.#requests.send('GET', '/v1/integrations/{name}/versions', {
       path: { name: integration },
       query,
       options,
@@ -302,7 +287,7 @@ export class VersionsRoutes {
    * `GET /v1/integrations/{name}/versions/{version}`
    */
   get(integration: string, version: number, options?: Options): Reply<WholeVersion> {
-    return this.#send('GET', '/v1/integrations/{name}/versions/{version}', {
+    return this.#requests.send('GET', '/v1/integrations/{name}/versions/{version}', {
       path: { name: integration, version },
       options,
     });
@@ -316,7 +301,7 @@ export class VersionsRoutes {
    * `POST /v1/integrations/{name}/versions/{version}/activate`
    */
   activate(integration: string, version: number, options?: Options): Reply<VersionsActivateAnswer> {
-    return this.#send('POST', '/v1/integrations/{name}/versions/{version}/activate', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/versions/{version}/activate', {
       path: { name: integration, version },
       options,
     });
@@ -325,10 +310,10 @@ export class VersionsRoutes {
 
 /** `annex.limits`. */
 export class LimitsRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -337,7 +322,10 @@ export class LimitsRoutes {
    * `GET /v1/integrations/{name}/limits`
    */
   get(integration: string, options?: Options): Reply<IntegrationLimits> {
-    return this.#send('GET', '/v1/integrations/{name}/limits', { path: { name: integration }, options });
+    return this.#requests.send('GET', '/v1/integrations/{name}/limits', {
+      path: { name: integration },
+      options,
+    });
   }
 
   /**
@@ -351,7 +339,7 @@ export class LimitsRoutes {
     body: Readonly<Record<string, unknown>>,
     options?: Options,
   ): Reply<IntegrationLimits> {
-    return this.#send('PUT', '/v1/integrations/{name}/limits', {
+    return this.#requests.send('PUT', '/v1/integrations/{name}/limits', {
       path: { name: integration },
       body,
       options,
@@ -364,7 +352,7 @@ export class LimitsRoutes {
    * `DELETE /v1/integrations/{name}/limits`
    */
   delete(integration: string, options?: Options): Reply<void> {
-    return this.#send('DELETE', '/v1/integrations/{name}/limits', {
+    return this.#requests.send('DELETE', '/v1/integrations/{name}/limits', {
       path: { name: integration },
       answer: 'none',
       options,
@@ -374,10 +362,10 @@ export class LimitsRoutes {
 
 /** `annex.secrets`. */
 export class SecretsRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -386,7 +374,10 @@ export class SecretsRoutes {
    * `GET /v1/integrations/{name}/secrets`
    */
   list(integration: string, options?: Options): Reply<IntegrationSecrets> {
-    return this.#send('GET', '/v1/integrations/{name}/secrets', { path: { name: integration }, options });
+    return this.#requests.send('GET', '/v1/integrations/{name}/secrets', {
+      path: { name: integration },
+      options,
+    });
   }
 
   /**
@@ -400,7 +391,7 @@ export class SecretsRoutes {
     body: Readonly<Record<string, unknown>>,
     options?: Options,
   ): Reply<IntegrationSecrets> {
-    return this.#send('PUT', '/v1/integrations/{name}/secrets', {
+    return this.#requests.send('PUT', '/v1/integrations/{name}/secrets', {
       path: { name: integration },
       body,
       options,
@@ -413,7 +404,7 @@ export class SecretsRoutes {
    * `DELETE /v1/integrations/{name}/secrets/{secret}`
    */
   delete(integration: string, secret: string, options?: Options): Reply<void> {
-    return this.#send('DELETE', '/v1/integrations/{name}/secrets/{secret}', {
+    return this.#requests.send('DELETE', '/v1/integrations/{name}/secrets/{secret}', {
       path: { name: integration, secret },
       answer: 'none',
       options,
@@ -423,10 +414,10 @@ export class SecretsRoutes {
 
 /** `annex.installations`. */
 export class InstallationsRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -435,7 +426,7 @@ export class InstallationsRoutes {
    * `POST /v1/integrations/{name}/installations`
    */
   create(integration: string, body: Install, options?: Options): Reply<Installation> {
-    return this.#send('POST', '/v1/integrations/{name}/installations', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations', {
       path: { name: integration },
       body,
       options,
@@ -452,7 +443,7 @@ export class InstallationsRoutes {
     query: InstallationsListQuery = {},
     options?: Options,
   ): Reply<Page<Installation>> {
-    return this.#send('GET', '/v1/integrations/{name}/installations', {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations', {
       path: { name: integration },
       query,
       options,
@@ -475,8 +466,22 @@ export class InstallationsRoutes {
    *
    * `GET /v1/integrations/{name}/installations/{id}`
    */
-  get(integration: string, installationId: string, options?: Options & IfNoneMatch): Reply<Installation> {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}', {
+  get(
+    integration: string,
+    installationId: string,
+    options?: Options & IfNoneMatch & { readonly ifNoneMatch?: undefined },
+  ): Reply<Installation>;
+  get(
+    integration: string,
+    installationId: string,
+    options: Options & IfNoneMatch,
+  ): Reply<Installation | undefined>;
+  get(
+    integration: string,
+    installationId: string,
+    options?: Options & IfNoneMatch,
+  ): Reply<Installation | undefined> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}', {
       path: { name: integration, id: installationId },
       headers: { 'if-none-match': options?.ifNoneMatch },
       options,
@@ -496,7 +501,7 @@ export class InstallationsRoutes {
     body: InstallationEdit,
     options?: Options & InstallationsUpdateQuery & IfMatch,
   ): Reply<Installation> {
-    return this.#send('PATCH', '/v1/integrations/{name}/installations/{id}', {
+    return this.#requests.send('PATCH', '/v1/integrations/{name}/installations/{id}', {
       path: { name: integration, id: installationId },
       query: { configuration: options?.configuration },
       body,
@@ -511,7 +516,7 @@ export class InstallationsRoutes {
    * `DELETE /v1/integrations/{name}/installations/{id}`
    */
   delete(integration: string, installationId: string, options?: Options & IfMatch): Reply<void> {
-    return this.#send('DELETE', '/v1/integrations/{name}/installations/{id}', {
+    return this.#requests.send('DELETE', '/v1/integrations/{name}/installations/{id}', {
       path: { name: integration, id: installationId },
       headers: { 'if-match': options?.ifMatch },
       answer: 'none',
@@ -526,7 +531,7 @@ export class InstallationsRoutes {
    * `POST /v1/integrations/{name}/installations/{id}/pause`
    */
   pause(integration: string, installationId: string, options?: Options & IfMatch): Reply<Installation> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/pause', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/pause', {
       path: { name: integration, id: installationId },
       headers: { 'if-match': options?.ifMatch },
       options,
@@ -539,7 +544,7 @@ export class InstallationsRoutes {
    * `POST /v1/integrations/{name}/installations/{id}/resume`
    */
   resume(integration: string, installationId: string, options?: Options & IfMatch): Reply<Installation> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/resume', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/resume', {
       path: { name: integration, id: installationId },
       headers: { 'if-match': options?.ifMatch },
       options,
@@ -553,7 +558,7 @@ export class InstallationsRoutes {
    * `POST /v1/integrations/{name}/installations/{id}/tokens`
    */
   createToken(integration: string, installationId: string, options?: Options): Reply<InstallationToken> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/tokens', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/tokens', {
       path: { name: integration, id: installationId },
       options,
     });
@@ -565,7 +570,7 @@ export class InstallationsRoutes {
    * `GET /v1/integrations/{name}/installations/{id}/webhook-secret`
    */
   getWebhookSecret(integration: string, installationId: string, options?: Options): Reply<WebhookSecret> {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/webhook-secret', {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/webhook-secret', {
       path: { name: integration, id: installationId },
       options,
     });
@@ -584,7 +589,7 @@ export class InstallationsRoutes {
     body: WebhookSecretRotation,
     options?: Options,
   ): Reply<WebhookSecret> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/webhook-secret/rotate', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/webhook-secret/rotate', {
       path: { name: integration, id: installationId },
       body,
       options,
@@ -603,7 +608,7 @@ export class InstallationsRoutes {
     body: InstallationsTestWebhookBody = {},
     options?: Options,
   ): Reply<WebhookTest> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/webhook-test', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/webhook-test', {
       path: { name: integration, id: installationId },
       body,
       options,
@@ -616,7 +621,7 @@ export class InstallationsRoutes {
    * `GET /v1/integrations/{name}/installations/{id}/configuration`
    */
   getConfiguration(integration: string, installationId: string, options?: Options): Reply<ConfigurationForm> {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/configuration', {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/configuration', {
       path: { name: integration, id: installationId },
       options,
     });
@@ -633,7 +638,7 @@ export class InstallationsRoutes {
     body: LeaseRequest,
     options?: Options,
   ): Reply<CredentialsLease> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/credentials/lease', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/credentials/lease', {
       path: { name: integration, id: installationId },
       body,
       options,
@@ -651,11 +656,11 @@ export class InstallationsRoutes {
     lease: string,
     options?: Options,
   ): Reply<void> {
-    return this.#send('DELETE', '/v1/integrations/{name}/installations/{id}/credentials/lease/{lease}', {
-      path: { name: integration, id: installationId, lease },
-      answer: 'none',
-      options,
-    });
+    return this.#requests.send(
+      'DELETE',
+      '/v1/integrations/{name}/installations/{id}/credentials/lease/{lease}',
+      { path: { name: integration, id: installationId, lease }, answer: 'none', options },
+    );
   }
 
   /**
@@ -669,7 +674,7 @@ export class InstallationsRoutes {
     body: StateToSpend,
     options?: Options,
   ): Reply<SpentState> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/credentials/states', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/credentials/states', {
       path: { name: integration, id: installationId },
       body,
       options,
@@ -689,7 +694,7 @@ export class InstallationsRoutes {
     body: CompletionsRequest,
     options?: Options,
   ): Reply<Completions> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/completions', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/completions', {
       path: { name: integration, id: installationId },
       body,
       options,
@@ -701,27 +706,8 @@ export class InstallationsRoutes {
    *
    * `POST /v1/integrations/{name}/installations/{id}/render`
    */
-  render(
-    integration: string,
-    installationId: string,
-    body: Render,
-    options?: Options,
-  ): Reply<
-    | {
-        readonly type: 'element';
-        /** State to send with the next action. */
-        readonly state: Readonly<Record<string, unknown>>;
-        /** Props to send with the next action. */
-        readonly props: Readonly<Record<string, unknown>>;
-        /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
-        readonly element: Readonly<Record<string, unknown>>;
-      }
-    | {
-        readonly type: 'complete';
-        readonly returnValue?: unknown | undefined;
-      }
-  > {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/render', {
+  render(integration: string, installationId: string, body: Render, options?: Options): Reply<Rendering> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/render', {
       path: { name: integration, id: installationId },
       body,
       options,
@@ -738,23 +724,21 @@ export class InstallationsRoutes {
     integration: string,
     installationId: string,
     query: InstallationsGetRenderingQuery,
+    options?: Options & IfNoneMatch & { readonly ifNoneMatch?: undefined },
+  ): Reply<Rendering>;
+  getRendering(
+    integration: string,
+    installationId: string,
+    query: InstallationsGetRenderingQuery,
+    options: Options & IfNoneMatch,
+  ): Reply<Rendering | undefined>;
+  getRendering(
+    integration: string,
+    installationId: string,
+    query: InstallationsGetRenderingQuery,
     options?: Options & IfNoneMatch,
-  ): Reply<
-    | {
-        readonly type: 'element';
-        /** State to send with the next action. */
-        readonly state: Readonly<Record<string, unknown>>;
-        /** Props to send with the next action. */
-        readonly props: Readonly<Record<string, unknown>>;
-        /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
-        readonly element: Readonly<Record<string, unknown>>;
-      }
-    | {
-        readonly type: 'complete';
-        readonly returnValue?: unknown | undefined;
-      }
-  > {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/render', {
+  ): Reply<Rendering | undefined> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/render', {
       path: { name: integration, id: installationId },
       query,
       headers: { 'if-none-match': options?.ifNoneMatch },
@@ -775,20 +759,20 @@ export class InstallationsRoutes {
     body: Computation,
     options?: Options,
   ): Reply<unknown> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/content-sources/{source}/compute', {
-      path: { name: integration, id: installationId, source },
-      body,
-      options,
-    });
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/content-sources/{source}/compute',
+      { path: { name: integration, id: installationId, source }, body, options },
+    );
   }
 }
 
 /** `annex.spaces`. */
 export class SpacesRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -801,9 +785,21 @@ export class SpacesRoutes {
     integration: string,
     installationId: string,
     space: string,
+    options?: Options & IfNoneMatch & { readonly ifNoneMatch?: undefined },
+  ): Reply<InstallationInSpace>;
+  get(
+    integration: string,
+    installationId: string,
+    space: string,
+    options: Options & IfNoneMatch,
+  ): Reply<InstallationInSpace | undefined>;
+  get(
+    integration: string,
+    installationId: string,
+    space: string,
     options?: Options & IfNoneMatch,
-  ): Reply<InstallationInSpace> {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/spaces/{space}', {
+  ): Reply<InstallationInSpace | undefined> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/spaces/{space}', {
       path: { name: integration, id: installationId, space },
       headers: { 'if-none-match': options?.ifNoneMatch },
       options,
@@ -825,7 +821,7 @@ export class SpacesRoutes {
     body: PlaceEdit,
     options?: Options & SpacesUpdateQuery & IfMatch,
   ): Reply<InstallationInSpace> {
-    return this.#send('PATCH', '/v1/integrations/{name}/installations/{id}/spaces/{space}', {
+    return this.#requests.send('PATCH', '/v1/integrations/{name}/installations/{id}/spaces/{space}', {
       path: { name: integration, id: installationId, space },
       query: { configuration: options?.configuration },
       body,
@@ -846,7 +842,7 @@ export class SpacesRoutes {
     space: string,
     options?: Options & IfMatch,
   ): Reply<void> {
-    return this.#send('DELETE', '/v1/integrations/{name}/installations/{id}/spaces/{space}', {
+    return this.#requests.send('DELETE', '/v1/integrations/{name}/installations/{id}/spaces/{space}', {
       path: { name: integration, id: installationId, space },
       headers: { 'if-match': options?.ifMatch },
       answer: 'none',
@@ -867,7 +863,7 @@ export class SpacesRoutes {
     space: string,
     options?: Options & IfMatch,
   ): Reply<InstallationInSpace> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/spaces/{space}/pause', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/spaces/{space}/pause', {
       path: { name: integration, id: installationId, space },
       headers: { 'if-match': options?.ifMatch },
       options,
@@ -887,7 +883,7 @@ export class SpacesRoutes {
     space: string,
     options?: Options & IfMatch,
   ): Reply<InstallationInSpace> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/spaces/{space}/resume', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/spaces/{space}/resume', {
       path: { name: integration, id: installationId, space },
       headers: { 'if-match': options?.ifMatch },
       options,
@@ -905,7 +901,7 @@ export class SpacesRoutes {
     body: InstallInSpace,
     options?: Options,
   ): Reply<InstallationInSpace> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/spaces', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/spaces', {
       path: { name: integration, id: installationId },
       body,
       options,
@@ -923,7 +919,7 @@ export class SpacesRoutes {
     query: SpacesListQuery = {},
     options?: Options,
   ): Reply<Page<InstallationInSpace>> {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/spaces', {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/spaces', {
       path: { name: integration, id: installationId },
       query,
       options,
@@ -954,10 +950,11 @@ export class SpacesRoutes {
     space: string,
     options?: Options,
   ): Reply<WebhookSecret> {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/spaces/{space}/webhook-secret', {
-      path: { name: integration, id: installationId, space },
-      options,
-    });
+    return this.#requests.send(
+      'GET',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/webhook-secret',
+      { path: { name: integration, id: installationId, space }, options },
+    );
   }
 
   /**
@@ -976,7 +973,7 @@ export class SpacesRoutes {
     body: WebhookSecretRotation,
     options?: Options,
   ): Reply<WebhookSecret> {
-    return this.#send(
+    return this.#requests.send(
       'POST',
       '/v1/integrations/{name}/installations/{id}/spaces/{space}/webhook-secret/rotate',
       { path: { name: integration, id: installationId, space }, body, options },
@@ -997,11 +994,11 @@ export class SpacesRoutes {
     body: SpacesTestWebhookBody = {},
     options?: Options,
   ): Reply<WebhookTest> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/spaces/{space}/webhook-test', {
-      path: { name: integration, id: installationId, space },
-      body,
-      options,
-    });
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/webhook-test',
+      { path: { name: integration, id: installationId, space }, body, options },
+    );
   }
 
   /**
@@ -1016,10 +1013,11 @@ export class SpacesRoutes {
     space: string,
     options?: Options,
   ): Reply<ConfigurationForm> {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/spaces/{space}/configuration', {
-      path: { name: integration, id: installationId, space },
-      options,
-    });
+    return this.#requests.send(
+      'GET',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/configuration',
+      { path: { name: integration, id: installationId, space }, options },
+    );
   }
 
   /**
@@ -1035,11 +1033,11 @@ export class SpacesRoutes {
     body: LeaseRequest,
     options?: Options,
   ): Reply<CredentialsLease> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/spaces/{space}/credentials/lease', {
-      path: { name: integration, id: installationId, space },
-      body,
-      options,
-    });
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/credentials/lease',
+      { path: { name: integration, id: installationId, space }, body, options },
+    );
   }
 
   /**
@@ -1056,7 +1054,7 @@ export class SpacesRoutes {
     lease: string,
     options?: Options,
   ): Reply<void> {
-    return this.#send(
+    return this.#requests.send(
       'DELETE',
       '/v1/integrations/{name}/installations/{id}/spaces/{space}/credentials/lease/{lease}',
       { path: { name: integration, id: installationId, space, lease }, answer: 'none', options },
@@ -1076,7 +1074,7 @@ export class SpacesRoutes {
     body: StateToSpend,
     options?: Options,
   ): Reply<SpentState> {
-    return this.#send(
+    return this.#requests.send(
       'POST',
       '/v1/integrations/{name}/installations/{id}/spaces/{space}/credentials/states',
       { path: { name: integration, id: installationId, space }, body, options },
@@ -1098,11 +1096,11 @@ export class SpacesRoutes {
     body: CompletionsRequest,
     options?: Options,
   ): Reply<Completions> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/spaces/{space}/completions', {
-      path: { name: integration, id: installationId, space },
-      body,
-      options,
-    });
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/completions',
+      { path: { name: integration, id: installationId, space }, body, options },
+    );
   }
 
   /**
@@ -1117,22 +1115,8 @@ export class SpacesRoutes {
     space: string,
     body: Render,
     options?: Options,
-  ): Reply<
-    | {
-        readonly type: 'element';
-        /** State to send with the next action. */
-        readonly state: Readonly<Record<string, unknown>>;
-        /** Props to send with the next action. */
-        readonly props: Readonly<Record<string, unknown>>;
-        /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
-        readonly element: Readonly<Record<string, unknown>>;
-      }
-    | {
-        readonly type: 'complete';
-        readonly returnValue?: unknown | undefined;
-      }
-  > {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/spaces/{space}/render', {
+  ): Reply<Rendering> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/spaces/{space}/render', {
       path: { name: integration, id: installationId, space },
       body,
       options,
@@ -1151,23 +1135,23 @@ export class SpacesRoutes {
     installationId: string,
     space: string,
     query: SpacesGetRenderingQuery,
+    options?: Options & IfNoneMatch & { readonly ifNoneMatch?: undefined },
+  ): Reply<Rendering>;
+  getRendering(
+    integration: string,
+    installationId: string,
+    space: string,
+    query: SpacesGetRenderingQuery,
+    options: Options & IfNoneMatch,
+  ): Reply<Rendering | undefined>;
+  getRendering(
+    integration: string,
+    installationId: string,
+    space: string,
+    query: SpacesGetRenderingQuery,
     options?: Options & IfNoneMatch,
-  ): Reply<
-    | {
-        readonly type: 'element';
-        /** State to send with the next action. */
-        readonly state: Readonly<Record<string, unknown>>;
-        /** Props to send with the next action. */
-        readonly props: Readonly<Record<string, unknown>>;
-        /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
-        readonly element: Readonly<Record<string, unknown>>;
-      }
-    | {
-        readonly type: 'complete';
-        readonly returnValue?: unknown | undefined;
-      }
-  > {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/spaces/{space}/render', {
+  ): Reply<Rendering | undefined> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/spaces/{space}/render', {
       path: { name: integration, id: installationId, space },
       query,
       headers: { 'if-none-match': options?.ifNoneMatch },
@@ -1189,7 +1173,7 @@ export class SpacesRoutes {
     body: Visit,
     options?: Options,
   ): Reply<AnsweredVisit> {
-    return this.#send(
+    return this.#requests.send(
       'POST',
       '/v1/integrations/{name}/installations/{id}/spaces/{space}/visitor-authentication',
       { path: { name: integration, id: installationId, space }, body, options },
@@ -1212,7 +1196,7 @@ export class SpacesRoutes {
     body: Computation,
     options?: Options,
   ): Reply<unknown> {
-    return this.#send(
+    return this.#requests.send(
       'POST',
       '/v1/integrations/{name}/installations/{id}/spaces/{space}/content-sources/{source}/compute',
       { path: { name: integration, id: installationId, space, source }, body, options },
@@ -1222,10 +1206,10 @@ export class SpacesRoutes {
 
 /** `annex.sites`. */
 export class SitesRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -1238,9 +1222,21 @@ export class SitesRoutes {
     integration: string,
     installationId: string,
     site: string,
+    options?: Options & IfNoneMatch & { readonly ifNoneMatch?: undefined },
+  ): Reply<InstallationInSite>;
+  get(
+    integration: string,
+    installationId: string,
+    site: string,
+    options: Options & IfNoneMatch,
+  ): Reply<InstallationInSite | undefined>;
+  get(
+    integration: string,
+    installationId: string,
+    site: string,
     options?: Options & IfNoneMatch,
-  ): Reply<InstallationInSite> {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/sites/{site}', {
+  ): Reply<InstallationInSite | undefined> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/sites/{site}', {
       path: { name: integration, id: installationId, site },
       headers: { 'if-none-match': options?.ifNoneMatch },
       options,
@@ -1262,7 +1258,7 @@ export class SitesRoutes {
     body: PlaceEdit,
     options?: Options & SitesUpdateQuery & IfMatch,
   ): Reply<InstallationInSite> {
-    return this.#send('PATCH', '/v1/integrations/{name}/installations/{id}/sites/{site}', {
+    return this.#requests.send('PATCH', '/v1/integrations/{name}/installations/{id}/sites/{site}', {
       path: { name: integration, id: installationId, site },
       query: { configuration: options?.configuration },
       body,
@@ -1283,7 +1279,7 @@ export class SitesRoutes {
     site: string,
     options?: Options & IfMatch,
   ): Reply<void> {
-    return this.#send('DELETE', '/v1/integrations/{name}/installations/{id}/sites/{site}', {
+    return this.#requests.send('DELETE', '/v1/integrations/{name}/installations/{id}/sites/{site}', {
       path: { name: integration, id: installationId, site },
       headers: { 'if-match': options?.ifMatch },
       answer: 'none',
@@ -1304,7 +1300,7 @@ export class SitesRoutes {
     site: string,
     options?: Options & IfMatch,
   ): Reply<InstallationInSite> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/sites/{site}/pause', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/sites/{site}/pause', {
       path: { name: integration, id: installationId, site },
       headers: { 'if-match': options?.ifMatch },
       options,
@@ -1324,7 +1320,7 @@ export class SitesRoutes {
     site: string,
     options?: Options & IfMatch,
   ): Reply<InstallationInSite> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/sites/{site}/resume', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/sites/{site}/resume', {
       path: { name: integration, id: installationId, site },
       headers: { 'if-match': options?.ifMatch },
       options,
@@ -1342,7 +1338,7 @@ export class SitesRoutes {
     body: InstallInSite,
     options?: Options,
   ): Reply<InstallationInSite> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/sites', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/sites', {
       path: { name: integration, id: installationId },
       body,
       options,
@@ -1360,7 +1356,7 @@ export class SitesRoutes {
     query: SitesListQuery = {},
     options?: Options,
   ): Reply<Page<InstallationInSite>> {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/sites', {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/sites', {
       path: { name: integration, id: installationId },
       query,
       options,
@@ -1391,10 +1387,11 @@ export class SitesRoutes {
     site: string,
     options?: Options,
   ): Reply<WebhookSecret> {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/sites/{site}/webhook-secret', {
-      path: { name: integration, id: installationId, site },
-      options,
-    });
+    return this.#requests.send(
+      'GET',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/webhook-secret',
+      { path: { name: integration, id: installationId, site }, options },
+    );
   }
 
   /**
@@ -1413,7 +1410,7 @@ export class SitesRoutes {
     body: WebhookSecretRotation,
     options?: Options,
   ): Reply<WebhookSecret> {
-    return this.#send(
+    return this.#requests.send(
       'POST',
       '/v1/integrations/{name}/installations/{id}/sites/{site}/webhook-secret/rotate',
       { path: { name: integration, id: installationId, site }, body, options },
@@ -1434,11 +1431,11 @@ export class SitesRoutes {
     body: SitesTestWebhookBody = {},
     options?: Options,
   ): Reply<WebhookTest> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/sites/{site}/webhook-test', {
-      path: { name: integration, id: installationId, site },
-      body,
-      options,
-    });
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/webhook-test',
+      { path: { name: integration, id: installationId, site }, body, options },
+    );
   }
 
   /**
@@ -1453,10 +1450,11 @@ export class SitesRoutes {
     site: string,
     options?: Options,
   ): Reply<ConfigurationForm> {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/sites/{site}/configuration', {
-      path: { name: integration, id: installationId, site },
-      options,
-    });
+    return this.#requests.send(
+      'GET',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/configuration',
+      { path: { name: integration, id: installationId, site }, options },
+    );
   }
 
   /**
@@ -1472,11 +1470,11 @@ export class SitesRoutes {
     body: LeaseRequest,
     options?: Options,
   ): Reply<CredentialsLease> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/sites/{site}/credentials/lease', {
-      path: { name: integration, id: installationId, site },
-      body,
-      options,
-    });
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/credentials/lease',
+      { path: { name: integration, id: installationId, site }, body, options },
+    );
   }
 
   /**
@@ -1492,7 +1490,7 @@ export class SitesRoutes {
     lease: string,
     options?: Options,
   ): Reply<void> {
-    return this.#send(
+    return this.#requests.send(
       'DELETE',
       '/v1/integrations/{name}/installations/{id}/sites/{site}/credentials/lease/{lease}',
       { path: { name: integration, id: installationId, site, lease }, answer: 'none', options },
@@ -1512,11 +1510,11 @@ export class SitesRoutes {
     body: StateToSpend,
     options?: Options,
   ): Reply<SpentState> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/sites/{site}/credentials/states', {
-      path: { name: integration, id: installationId, site },
-      body,
-      options,
-    });
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/credentials/states',
+      { path: { name: integration, id: installationId, site }, body, options },
+    );
   }
 
   /**
@@ -1534,11 +1532,11 @@ export class SitesRoutes {
     body: CompletionsRequest,
     options?: Options,
   ): Reply<Completions> {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/sites/{site}/completions', {
-      path: { name: integration, id: installationId, site },
-      body,
-      options,
-    });
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/completions',
+      { path: { name: integration, id: installationId, site }, body, options },
+    );
   }
 
   /**
@@ -1553,22 +1551,8 @@ export class SitesRoutes {
     site: string,
     body: Render,
     options?: Options,
-  ): Reply<
-    | {
-        readonly type: 'element';
-        /** State to send with the next action. */
-        readonly state: Readonly<Record<string, unknown>>;
-        /** Props to send with the next action. */
-        readonly props: Readonly<Record<string, unknown>>;
-        /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
-        readonly element: Readonly<Record<string, unknown>>;
-      }
-    | {
-        readonly type: 'complete';
-        readonly returnValue?: unknown | undefined;
-      }
-  > {
-    return this.#send('POST', '/v1/integrations/{name}/installations/{id}/sites/{site}/render', {
+  ): Reply<Rendering> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/sites/{site}/render', {
       path: { name: integration, id: installationId, site },
       body,
       options,
@@ -1587,23 +1571,23 @@ export class SitesRoutes {
     installationId: string,
     site: string,
     query: SitesGetRenderingQuery,
+    options?: Options & IfNoneMatch & { readonly ifNoneMatch?: undefined },
+  ): Reply<Rendering>;
+  getRendering(
+    integration: string,
+    installationId: string,
+    site: string,
+    query: SitesGetRenderingQuery,
+    options: Options & IfNoneMatch,
+  ): Reply<Rendering | undefined>;
+  getRendering(
+    integration: string,
+    installationId: string,
+    site: string,
+    query: SitesGetRenderingQuery,
     options?: Options & IfNoneMatch,
-  ): Reply<
-    | {
-        readonly type: 'element';
-        /** State to send with the next action. */
-        readonly state: Readonly<Record<string, unknown>>;
-        /** Props to send with the next action. */
-        readonly props: Readonly<Record<string, unknown>>;
-        /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
-        readonly element: Readonly<Record<string, unknown>>;
-      }
-    | {
-        readonly type: 'complete';
-        readonly returnValue?: unknown | undefined;
-      }
-  > {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/sites/{site}/render', {
+  ): Reply<Rendering | undefined> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/sites/{site}/render', {
       path: { name: integration, id: installationId, site },
       query,
       headers: { 'if-none-match': options?.ifNoneMatch },
@@ -1622,9 +1606,21 @@ export class SitesRoutes {
     integration: string,
     installationId: string,
     site: string,
+    options?: Options & IfNoneMatch & { readonly ifNoneMatch?: undefined },
+  ): Reply<string>;
+  getScript(
+    integration: string,
+    installationId: string,
+    site: string,
+    options: Options & IfNoneMatch,
+  ): Reply<string | undefined>;
+  getScript(
+    integration: string,
+    installationId: string,
+    site: string,
     options?: Options & IfNoneMatch,
-  ): Reply<string> {
-    return this.#send('GET', '/v1/integrations/{name}/installations/{id}/sites/{site}/script', {
+  ): Reply<string | undefined> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/sites/{site}/script', {
       path: { name: integration, id: installationId, site },
       headers: { 'if-none-match': options?.ifNoneMatch },
       answer: 'text',
@@ -1646,7 +1642,7 @@ export class SitesRoutes {
     body: Visit,
     options?: Options,
   ): Reply<AnsweredVisit> {
-    return this.#send(
+    return this.#requests.send(
       'POST',
       '/v1/integrations/{name}/installations/{id}/sites/{site}/visitor-authentication',
       { path: { name: integration, id: installationId, site }, body, options },
@@ -1669,7 +1665,7 @@ export class SitesRoutes {
     body: Computation,
     options?: Options,
   ): Reply<unknown> {
-    return this.#send(
+    return this.#requests.send(
       'POST',
       '/v1/integrations/{name}/installations/{id}/sites/{site}/content-sources/{source}/compute',
       { path: { name: integration, id: installationId, site, source }, body, options },
@@ -1679,10 +1675,10 @@ export class SitesRoutes {
 
 /** `annex.installLinks`. */
 export class InstallLinksRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -1691,7 +1687,7 @@ export class InstallLinksRoutes {
    * `POST /v1/integrations/{name}/install-link`
    */
   create(integration: string, options?: Options): Reply<NewInstallLink> {
-    return this.#send('POST', '/v1/integrations/{name}/install-link', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/install-link', {
       path: { name: integration },
       options,
     });
@@ -1703,7 +1699,7 @@ export class InstallLinksRoutes {
    * `DELETE /v1/integrations/{name}/install-link`
    */
   delete(integration: string, options?: Options): Reply<void> {
-    return this.#send('DELETE', '/v1/integrations/{name}/install-link', {
+    return this.#requests.send('DELETE', '/v1/integrations/{name}/install-link', {
       path: { name: integration },
       answer: 'none',
       options,
@@ -1716,16 +1712,16 @@ export class InstallLinksRoutes {
    * `GET /v1/install-links/{token}`
    */
   get(token: string, options?: Options): Reply<InstallLink> {
-    return this.#send('GET', '/v1/install-links/{token}', { path: { token }, options });
+    return this.#requests.send('GET', '/v1/install-links/{token}', { path: { token }, options });
   }
 }
 
 /** `annex.blocks`. */
 export class BlocksRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -1735,7 +1731,7 @@ export class BlocksRoutes {
    * `GET /v1/blocks`
    */
   list(query: BlocksListQuery, options?: Options): Reply<Page<InstalledBlock>> {
-    return this.#send('GET', '/v1/blocks', { query, options });
+    return this.#requests.send('GET', '/v1/blocks', { query, options });
   }
 
   /** The items of all pages of `list`, read page by page as they are needed. */
@@ -1752,7 +1748,7 @@ export class BlocksRoutes {
    * `POST /v1/blocks/unfurl`
    */
   unfurl(body: Unfurl, options?: Options): Reply<BlocksUnfurlAnswer> {
-    return this.#send('POST', '/v1/blocks/unfurl', { body, options });
+    return this.#requests.send('POST', '/v1/blocks/unfurl', { body, options });
   }
 
   /**
@@ -1761,7 +1757,7 @@ export class BlocksRoutes {
    * `POST /v1/blocks/markdown`
    */
   toMarkdown(body: BlocksToMarkdown, options?: Options): Reply<MarkdownOfBlocks> {
-    return this.#send('POST', '/v1/blocks/markdown', { body, options });
+    return this.#requests.send('POST', '/v1/blocks/markdown', { body, options });
   }
 
   /**
@@ -1771,16 +1767,16 @@ export class BlocksRoutes {
    * `POST /v1/blocks/parse`
    */
   parseMarkdown(body: MarkdownToParse, options?: Options): Reply<BlocksOfMarkdown> {
-    return this.#send('POST', '/v1/blocks/parse', { body, options });
+    return this.#requests.send('POST', '/v1/blocks/parse', { body, options });
   }
 }
 
 /** `annex.logs`. */
 export class LogsRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -1791,7 +1787,7 @@ export class LogsRoutes {
    * `GET /v1/logs`
    */
   list(query: LogsListQuery = {}, options?: Options): Reply<Page<LogLine>> {
-    return this.#send('GET', '/v1/logs', { query, options });
+    return this.#requests.send('GET', '/v1/logs', { query, options });
   }
 
   /** The items of all pages of `list`, read page by page as they are needed. */
@@ -1800,14 +1796,27 @@ export class LogsRoutes {
       this.list(page, options),
     );
   }
+
+  /**
+   * What is written from now on, as it is written. Connects again after a break, and continues
+   * after the last event.
+   *
+   * `GET /v1/logs` with `Accept: text/event-stream`
+   */
+  follow(
+    query: Omit<LogsListQuery, 'cursor' | 'page'> = {},
+    options?: FollowOptions,
+  ): AsyncIterable<LogLine> {
+    return this.#requests.follow('/v1/logs', { query }, options);
+  }
 }
 
 /** `annex.audit`. */
 export class AuditRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -1817,7 +1826,7 @@ export class AuditRoutes {
    * `GET /v1/audit`
    */
   list(query: AuditListQuery = {}, options?: Options): Reply<Page<AuditEntry>> {
-    return this.#send('GET', '/v1/audit', { query, options });
+    return this.#requests.send('GET', '/v1/audit', { query, options });
   }
 
   /** The items of all pages of `list`, read page by page as they are needed. */
@@ -1830,10 +1839,10 @@ export class AuditRoutes {
 
 /** `annex.events`. */
 export class EventsRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -1852,7 +1861,11 @@ export class EventsRoutes {
         },
     options?: Options,
   ): Reply<PostedMany | Posted> {
-    return this.#send('POST', '/v1/events', { body, options });
+    return this.#requests.send('POST', '/v1/events', {
+      body,
+      idempotentBy: ['events[].eventId', 'eventId'],
+      options,
+    });
   }
 
   /**
@@ -1863,7 +1876,7 @@ export class EventsRoutes {
    * `GET /v1/events`
    */
   list(query: EventsListQuery = {}, options?: Options): Reply<Page<LifecycleEvent> | Page<ProductEvent>> {
-    return this.#send('GET', '/v1/events', { query, options });
+    return this.#requests.send('GET', '/v1/events', { query, options });
   }
 
   /** The items of all pages of `list`, read page by page as they are needed. */
@@ -1883,16 +1896,16 @@ export class EventsRoutes {
    * `GET /v1/events/{id}`
    */
   get(eventId: string, options?: Options): Reply<LifecycleEvent | TracedEvent> {
-    return this.#send('GET', '/v1/events/{id}', { path: { id: eventId }, options });
+    return this.#requests.send('GET', '/v1/events/{id}', { path: { id: eventId }, options });
   }
 }
 
 /** `annex.tasks`. */
 export class TasksRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -1902,7 +1915,7 @@ export class TasksRoutes {
    * `POST /v1/integrations/{name}/tasks`
    */
   queue(integration: string, body: TaskToQueue, options?: Options): Reply<void> {
-    return this.#send('POST', '/v1/integrations/{name}/tasks', {
+    return this.#requests.send('POST', '/v1/integrations/{name}/tasks', {
       path: { name: integration },
       body,
       answer: 'none',
@@ -1913,10 +1926,10 @@ export class TasksRoutes {
 
 /** `annex.deliveries`. */
 export class DeliveriesRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -1929,7 +1942,7 @@ export class DeliveriesRoutes {
    * `GET /v1/deliveries`
    */
   list(query: DeliveriesListQuery = {}, options?: Options): Reply<Page<Delivery>> {
-    return this.#send('GET', '/v1/deliveries', { query, options });
+    return this.#requests.send('GET', '/v1/deliveries', { query, options });
   }
 
   /** The items of all pages of `list`, read page by page as they are needed. */
@@ -1945,7 +1958,7 @@ export class DeliveriesRoutes {
    * `GET /v1/deliveries/{id}`
    */
   get(deliveryId: string, options?: Options): Reply<WholeDelivery> {
-    return this.#send('GET', '/v1/deliveries/{id}', { path: { id: deliveryId }, options });
+    return this.#requests.send('GET', '/v1/deliveries/{id}', { path: { id: deliveryId }, options });
   }
 
   /**
@@ -1954,7 +1967,10 @@ export class DeliveriesRoutes {
    * `POST /v1/deliveries/{id}/redeliver`
    */
   redeliver(deliveryId: string, options?: Options): Reply<Delivery> {
-    return this.#send('POST', '/v1/deliveries/{id}/redeliver', { path: { id: deliveryId }, options });
+    return this.#requests.send('POST', '/v1/deliveries/{id}/redeliver', {
+      path: { id: deliveryId },
+      options,
+    });
   }
 
   /**
@@ -1963,7 +1979,7 @@ export class DeliveriesRoutes {
    * `POST /v1/deliveries/{id}/cancel`
    */
   cancel(deliveryId: string, options?: Options): Reply<Delivery> {
-    return this.#send('POST', '/v1/deliveries/{id}/cancel', { path: { id: deliveryId }, options });
+    return this.#requests.send('POST', '/v1/deliveries/{id}/cancel', { path: { id: deliveryId }, options });
   }
 
   /**
@@ -1973,16 +1989,16 @@ export class DeliveriesRoutes {
    * `POST /v1/deliveries/replay`
    */
   replay(body: Replay, options?: Options): Reply<Replayed> {
-    return this.#send('POST', '/v1/deliveries/replay', { body, options });
+    return this.#requests.send('POST', '/v1/deliveries/replay', { body, options });
   }
 }
 
 /** `annex.tokens`. */
 export class TokensRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -1991,7 +2007,7 @@ export class TokensRoutes {
    * `POST /v1/tokens`
    */
   create(body: TokenToCreate, options?: Options): Reply<NewToken> {
-    return this.#send('POST', '/v1/tokens', { body, options });
+    return this.#requests.send('POST', '/v1/tokens', { body, options });
   }
 
   /**
@@ -2000,7 +2016,7 @@ export class TokensRoutes {
    * `GET /v1/tokens`
    */
   list(query: TokensListQuery = {}, options?: Options): Reply<Page<Token>> {
-    return this.#send('GET', '/v1/tokens', { query, options });
+    return this.#requests.send('GET', '/v1/tokens', { query, options });
   }
 
   /** The items of all pages of `list`, read page by page as they are needed. */
@@ -2016,7 +2032,11 @@ export class TokensRoutes {
    * `DELETE /v1/tokens/{id}`
    */
   delete(tokenId: string, options?: Options): Reply<void> {
-    return this.#send('DELETE', '/v1/tokens/{id}', { path: { id: tokenId }, answer: 'none', options });
+    return this.#requests.send('DELETE', '/v1/tokens/{id}', {
+      path: { id: tokenId },
+      answer: 'none',
+      options,
+    });
   }
 
   /**
@@ -2026,16 +2046,16 @@ export class TokensRoutes {
    * `POST /v1/tokens/introspect`
    */
   introspect(body: TokenToIntrospect, options?: Options): Reply<Introspection> {
-    return this.#send('POST', '/v1/tokens/introspect', { body, options });
+    return this.#requests.send('POST', '/v1/tokens/introspect', { body, options });
   }
 }
 
 /** `annex.statementKeys`. */
 export class StatementKeysRoutes {
-  readonly #send: Send;
+  readonly #requests: Requests;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(requests: Requests) {
+    this.#requests = requests;
   }
 
   /**
@@ -2045,7 +2065,7 @@ export class StatementKeysRoutes {
    * `POST /v1/statement-keys/rotate`
    */
   rotate(body: StatementKeysRotateBody = {}, options?: Options): Reply<StatementKeys> {
-    return this.#send('POST', '/v1/statement-keys/rotate', { body, options });
+    return this.#requests.send('POST', '/v1/statement-keys/rotate', { body, options });
   }
 }
 
@@ -2807,11 +2827,6 @@ export interface LogsListQuery {
   readonly integration?: string | undefined;
   /** This level and those above it. */
   readonly level?: 'debug' | 'info' | 'warn' | 'error' | undefined;
-  /**
-   * Whether to answer with server-sent events. `limit` is the number of earlier lines that
-   * come first, by default none; after `Last-Event-ID` come the lines after that one.
-   */
-  readonly follow?: boolean | undefined;
 }
 
 export interface MarkdownOfBlocks {
@@ -3008,6 +3023,21 @@ export interface RenderAt {
   /** Id of a space or a site of the host product. */
   readonly siteId?: string | undefined;
 }
+
+export type Rendering =
+  | {
+      readonly type: 'element';
+      /** State to send with the next action. */
+      readonly state: Readonly<Record<string, unknown>>;
+      /** Props to send with the next action. */
+      readonly props: Readonly<Record<string, unknown>>;
+      /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
+      readonly element: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly type: 'complete';
+      readonly returnValue?: unknown | undefined;
+    };
 
 export interface Replay {
   readonly installation: string;
@@ -3767,3 +3797,6 @@ export interface ErrorStatuses {
 
 /** Code of an error of Annex's own. */
 export type ErrorCode = keyof ErrorStatuses;
+
+/** Version of the client: that of the service whose routes it has. */
+export const VERSION = '0.1.0';

@@ -19,6 +19,7 @@ import type { Publisher } from '../../publish/publish.ts';
 import type { Store } from '../../store/store.ts';
 import type { RuntimeTokens } from '../../targets/runtime-tokens.ts';
 import type { Origins, TargetResolver } from '../../targets/target-resolver.ts';
+import { VERSION } from '../../version.ts';
 import type { Credentials } from '../credentials.ts';
 import { inProcessDepth } from '../loopback-listeners.ts';
 import { auditRoutes } from './audit.ts';
@@ -108,7 +109,10 @@ export interface ControlRouteParts
   limitMet(limit: LimitName): void;
 }
 
-const NO_PAGE = {
+/** Headers of every answer. */
+const HEADERS = {
+  // By which a client notices that it was made for another version.
+  'annex-version': VERSION,
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',
@@ -120,7 +124,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
   // treat an answer as a page, run what is in it, frame it, or store it. And no header lets pages
   // of other origins read one.
   app.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(NO_PAGE);
+    reply.headers(HEADERS);
     done();
   });
   // Integrations reach this listener in process. Routes outside the API are the operator's, and

@@ -4,8 +4,17 @@
  * schema validates.
  */
 import type { FastifySchema } from 'fastify';
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { camelCase, capitalized, operationName } from './operation-name.ts';
+
+declare module 'fastify' {
+  interface FastifySchema {
+    /** Of an event, where the route also answers with server-sent events. */
+    streamed?: TSchema;
+    /** Where in the body the id is by which a repetition is recognized; the first that fits. */
+    'x-idempotent-by'?: readonly string[];
+  }
+}
 
 /** A route as the plugin for the description passes it. */
 interface Described {
@@ -56,8 +65,9 @@ const UPLOAD = Type.Object(
 );
 
 /** The schema of a route as the description shows it. */
-export function described({ schema, url, route }: Described): { schema: FastifySchema; url: string } {
-  if (schema?.hide === true) return { schema, url };
+export function described({ schema: own, url, route }: Described): { schema: FastifySchema; url: string } {
+  if (own?.hide === true) return { schema: own, url };
+  const { streamed, ...schema } = own;
   const method = typeof route.method === 'string' ? route.method : (route.method[0] ?? 'GET');
   const { noun, verb } = operationName(method.toUpperCase(), url);
   const isUpload = schema?.consumes?.includes('multipart/form-data') === true;
@@ -68,12 +78,24 @@ export function described({ schema, url, route }: Described): { schema: FastifyS
       operationId: `${camelCase(noun)}${capitalized(verb)}`,
       tags: [noun],
       ...(isUpload && { body: UPLOAD }),
+      ...(streamed && { response: withStream(schema.response as Responses, streamed) }),
       // The types of the SDK's client are generated from these operations.
       ...(route.config?.runtime === true && { 'x-runtime': true }),
       ...(schema.body !== undefined && Type.IsOptional(schema.body) && { [BODY_OPTIONAL]: true }),
     } as FastifySchema,
   };
 }
+
+type Responses = Readonly<Record<string, TSchema>>;
+
+/** The success of a route in both of its forms. */
+const withStream = (responses: Responses, event: TSchema): object => ({
+  ...responses,
+  200: {
+    description: 'A page of the list, or the events of a stream.',
+    content: { 'application/json': { schema: responses['200'] }, 'text/event-stream': { schema: event } },
+  },
+});
 
 /** Marks optional bodies as such. @param paths of the whole description, which are changed */
 export function withOptionalBodies(paths: object): void {

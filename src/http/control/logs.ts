@@ -64,6 +64,7 @@ export function logsRoutes(app: TypedApp, parts: LogsRouteParts): void {
         description:
           'Name an installation, or an integration for the log of its own endpoint. With "Accept: text/event-stream" or `follow=true`, the answer is server-sent events: one for each line, as lines are written.',
         querystring: LogsQuery,
+        streamed: LineView,
         response: { 200: PageOf(LineView), ...ERRORS_VIEW },
       },
     },

@@ -79,10 +79,13 @@ export const DRAWN = {
 
 /** Serialized here: the framework's serializer would filter it by another schema. */
 export const RenderView = Type.Unsafe<string>(
-  Type.Union([
-    Type.Object(DRAWN),
-    Type.Object({ type: Type.Literal('complete'), returnValue: Type.Optional(Type.Unknown()) }),
-  ]),
+  Type.Union(
+    [
+      Type.Object(DRAWN),
+      Type.Object({ type: Type.Literal('complete'), returnValue: Type.Optional(Type.Unknown()) }),
+    ],
+    { title: 'Rendering' },
+  ),
 );
 
 export interface RenderRouteParts {

@@ -88,6 +88,7 @@ export function ingestRoutes(app: TypedApp, parts: IngestRouteParts): void {
           'before is answered as before, with 200, if the event is the same, and with a conflict if it is not. Of a batch, all ' +
           'events are accepted or none.',
         body: postBody(limits),
+        'x-idempotent-by': ['events[].eventId', 'eventId'],
         response: { 200: View, 202: View, ...ERRORS_VIEW },
       },
     },

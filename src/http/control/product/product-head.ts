@@ -20,13 +20,21 @@ const NOT_SENT: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Not passed back. Attack: pages of other origins read answers of the control listener, or a cookie
+ * Not passed back. `annex-version` is that of Annex. Attack: pages of other origins read answers of the control listener, or a cookie
  * or a rule is set for the whole origin, on which the API is.
  */
 const NOT_ANSWERED: ReadonlySet<string> = new Set([
   ...['set-cookie', 'set-cookie2', 'clear-site-data', 'strict-transport-security', 'alt-svc'],
   ...['content-security-policy', 'content-security-policy-report-only', 'x-content-type-options'],
-  ...['nel', 'report-to', 'service-worker-allowed', 'public-key-pins', 'x-accel-redirect', 'x-sendfile'],
+  ...[
+    'annex-version',
+    'nel',
+    'report-to',
+    'service-worker-allowed',
+    'public-key-pins',
+    'x-accel-redirect',
+    'x-sendfile',
+  ],
 ]);
 
 /** @param raw names and values in turn, as the client sent them */
