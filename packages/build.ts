@@ -50,7 +50,8 @@ async function sdk(folder: string): Promise<object> {
 
 async function client(folder: string): Promise<object> {
   const into = join(folder, 'dist');
-  await compile({ config: 'packages/client/tsconfig.json', root: 'packages/client/src', into });
+  // Its webhook verification is a file of the SDK.
+  await compile({ config: 'packages/client/tsconfig.json', root: '.', into });
   return {};
 }
 

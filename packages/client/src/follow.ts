@@ -19,11 +19,15 @@ const FIRST_RECONNECT_MS = 500;
 /** The service sends a comment every 15 s: after this silence, the connection is dead. */
 const SILENCE_MS = 45_000;
 /** Reasons of the service after which a client may continue. */
-const PASSING_ENDS = new Set(['stopping', 'slow']);
+const PASSING_ENDS = new Set(['stopping', 'slow', 'behind']);
+/** Number of ids that are remembered: after a break, the service may send some events again. */
+const IDS_MAX = 5_000;
 
 /** State of a stream from one connection to the next. */
 interface Followed {
   lastId: string | undefined;
+  /** Ids of the latest events, oldest first. */
+  readonly seen: Set<string>;
   /** Failed connections in a row. */
   failures: number;
   retryMs: number | undefined;
@@ -35,7 +39,10 @@ export async function* followed<Event>(
   options: FollowOptions = {},
 ): AsyncGenerator<Event, void, undefined> {
   const { signal, reconnects = RECONNECTS_MAX } = options;
-  const state: Followed = { lastId: options.lastEventId, failures: 0, retryMs: undefined };
+  const state: Followed = {
+    ...{ lastId: options.lastEventId, seen: new Set<string>() },
+    ...{ failures: 0, retryMs: undefined },
+  };
   for (;;) {
     let fault = broken('it was closed');
     try {
@@ -95,12 +102,23 @@ async function* eventsIn(
     // A connection that only begins is no success.
     if (pieces > 0) state.failures = 0;
     for (const event of parser.push(piece.value)) {
-      if (event.id !== '') state.lastId = event.id;
       state.failures = 0;
-      yield event;
+      if (isNew(event, state)) yield event;
     }
     state.retryMs = parser.retryMs ?? state.retryMs;
   }
+}
+
+/** Notes the id of an event. */
+function isNew({ id, event }: ServerEvent, state: Followed): boolean {
+  // Notes of the service, such as a gap, have the id of the event before.
+  if (id === '' || event !== 'message') return true;
+  state.lastId = id;
+  if (state.seen.has(id)) return false;
+  state.seen.add(id);
+  const [oldest = ''] = state.seen;
+  if (state.seen.size > IDS_MAX) state.seen.delete(oldest);
+  return true;
 }
 
 const broken = (how: string, cause?: unknown): AnnexError =>

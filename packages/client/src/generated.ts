@@ -1953,6 +1953,19 @@ export class DeliveriesRoutes {
   }
 
   /**
+   * What is written from now on, as it is written. Connects again after a break, and continues
+   * after the last event.
+   *
+   * `GET /v1/deliveries` with `Accept: text/event-stream`
+   */
+  follow(
+    query: Omit<DeliveriesListQuery, 'cursor' | 'page'> = {},
+    options?: FollowOptions,
+  ): AsyncIterable<DeliveryChange> {
+    return this.#requests.follow('/v1/deliveries', { query }, options);
+  }
+
+  /**
    * Read a delivery with its attempts and its payload.
    *
    * `GET /v1/deliveries/{id}`
@@ -2317,12 +2330,6 @@ export interface DeliveriesListQuery {
   /** `eventId` of an event. */
   readonly event?: string | undefined;
   readonly state?: 'pending' | 'delivered' | 'unhandled' | 'failed' | 'canceled' | undefined;
-  /**
-   * Whether to answer with server-sent events, one for each change. `limit` is the number of
-   * deliveries whose changes so far come first, by default none; after `Last-Event-ID` come
-   * the changes after that one.
-   */
-  readonly follow?: boolean | undefined;
 }
 
 export interface Delivery {
@@ -2387,6 +2394,23 @@ export interface DeliveryAttempt {
   readonly response?: string | undefined;
   /** Whether the answer was longer than what was read. */
   readonly truncated?: boolean | undefined;
+}
+
+export interface DeliveryChange {
+  /** By which a change that comes twice is recognized. */
+  readonly id: string;
+  /** `attempted`: an attempt ended, and the delivery is pending still. */
+  readonly change:
+    | 'accepted'
+    | 'attempted'
+    | 'redelivered'
+    | 'delivered'
+    | 'unhandled'
+    | 'failed'
+    | 'canceled';
+  readonly at: string;
+  readonly delivery: Delivery;
+  readonly attempt?: DeliveryAttempt | undefined;
 }
 
 export interface EventsListQuery {

@@ -107,6 +107,14 @@ test('the caller hears of connections, and of where events may be missing', asyn
   expect(heard).toEqual(['open', 'gap', 'open', 'open', 'gap']);
 });
 
+test('an event that comes again after a break is handed over once', async () => {
+  const { events } = following([
+    { pieces: [line(1) + line(2), end('end', 'behind')] },
+    { pieces: [line(1) + line(2) + line(3)] },
+  ]);
+  expect((await collected(events)).seen).toEqual([1, 2, 3]);
+});
+
 test('it begins after the event that the caller names', async () => {
   const { events, asked } = following([{ pieces: [line(9)] }], { lastEventId: '8' });
   await collected(events);

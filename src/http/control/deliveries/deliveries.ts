@@ -42,6 +42,7 @@ import type { TypedApp } from '../typed-routes.ts';
 import { deliveryEvents } from './delivery-events.ts';
 import {
   DELIVERY_ID,
+  DeliveryChangeView,
   DeliveryId,
   DeliveryView,
   deliveryView,
@@ -109,6 +110,7 @@ export function deliveriesRoutes(app: TypedApp, parts: DeliveriesRouteParts): vo
           '`next`: each request searches a bounded number of deliveries. With "Accept: text/event-stream" or `follow=true`, the answer ' +
           'is server-sent events: one for each change of a delivery, as it is committed.',
         querystring: DeliveriesQuery,
+        streamed: DeliveryChangeView,
         response: { 200: PageOf(DeliveryView), ...ERRORS_VIEW },
       },
     },

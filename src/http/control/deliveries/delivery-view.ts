@@ -81,6 +81,23 @@ const AttemptView = Type.Object(
 
 export const DeliveryView = Type.Object(MEMBERS, { title: 'Delivery' });
 
+/** An event of followed deliveries, for the description: its text is made in another file. */
+export const DeliveryChangeView = Type.Object(
+  {
+    id: Type.String({ description: 'By which a change that comes twice is recognized.' }),
+    change: Type.Enum(
+      ['accepted', 'attempted', 'redelivered', 'delivered', 'unhandled', 'failed', 'canceled'],
+      {
+        description: '`attempted`: an attempt ended, and the delivery is pending still.',
+      },
+    ),
+    at: Time,
+    delivery: DeliveryView,
+    attempt: Type.Optional(AttemptView),
+  },
+  { title: 'DeliveryChange' },
+);
+
 export const WholeDeliveryView = Type.Object(
   {
     ...MEMBERS,
