@@ -20,8 +20,8 @@ const NOT_SENT: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Not passed back. `annex-version` is that of Annex. Attack: pages of other origins read answers of the control listener, or a cookie
- * or a rule is set for the whole origin, on which the API is.
+ * Not passed back. `annex-version` is that of Annex. Attack: pages of other origins read answers of
+ * the control listener, or a cookie or a rule is set for the whole origin, on which the API is.
  */
 const NOT_ANSWERED: ReadonlySet<string> = new Set([
   ...['set-cookie', 'set-cookie2', 'clear-site-data', 'strict-transport-security', 'alt-svc'],
