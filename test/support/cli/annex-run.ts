@@ -14,6 +14,8 @@ export interface Invocation {
   readonly stdin?: string | Buffer;
   /** Sends SIGINT as soon as standard output contains this, to end a stream. */
   readonly stopWhen?: RegExp;
+  /** Receives what standard output holds, at each write. */
+  readonly onOutput?: (text: string) => void;
   /** Whether all three streams are terminals. */
   readonly isTerminal?: boolean;
   readonly signal?: AbortSignal;
@@ -52,6 +54,7 @@ class Sink extends Writable {
 export async function annex(invocation: Invocation): Promise<Ran> {
   const interrupt = new AbortController();
   const stdout = new Sink((text) => {
+    invocation.onOutput?.(text);
     if (invocation.stopWhen?.test(text)) interrupt.abort('SIGINT');
   });
   const stderr = new Sink();

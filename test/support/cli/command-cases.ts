@@ -4,6 +4,7 @@ import { LOGIN_CASES } from './cases/login.ts';
 import { PROFILE_CASES } from './cases/profile.ts';
 import { SERVE_CASES } from './cases/serve.ts';
 import { TOKEN_CASES } from './cases/token.ts';
+import { TRAFFIC_CASES } from './cases/traffic.ts';
 import { TYPES_CASES } from './cases/types.ts';
 import type { CommandCase } from './command-case.ts';
 
@@ -14,4 +15,5 @@ export const COMMAND_CASES: readonly CommandCase[] = [
   ...LOGIN_CASES,
   ...PROFILE_CASES,
   ...TOKEN_CASES,
+  ...TRAFFIC_CASES,
 ];

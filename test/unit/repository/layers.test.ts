@@ -160,6 +160,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['program.ts', 'demo-settings.ts', 'demo-webhooks.ts', 'typed-folder.ts'],
     ['sdk-declarations.ts'],
     ['command.ts'],
+    ['traffic/'],
     ['context.ts'],
     ['profile/service-access.ts'],
     ['profile/', 'surroundings.ts'],

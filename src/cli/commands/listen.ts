@@ -1,0 +1,133 @@
+/**
+ * `annex listen`: forwards the webhook deliveries of an installation to a receiver on this machine.
+ *
+ * It follows the deliveries, reads the payload of each one that Annex has posted, and posts the same
+ * bytes to the local receiver, with a signature made with the webhook's own secret. The configured
+ * receiver gets its deliveries as before: nothing is diverted.
+ */
+import Type from 'typebox';
+import type { Annex } from '../../../packages/client/src/index.ts';
+import { type Command, defineCommand } from '../command.ts';
+import { type Output, paint } from '../terminal/output.ts';
+import type { DeliveryChange } from '../traffic/delivery-change.ts';
+import { follow } from '../traffic/follow-stream.ts';
+import {
+  findInstallation,
+  INSTALLATION_HELP,
+  installationWord,
+  nameOf,
+} from '../traffic/installation-name.ts';
+import { forwardTo, LocalReceiver } from '../traffic/local-receiver.ts';
+import { timeOfDay } from '../traffic/moment.ts';
+
+/** Deliveries that are remembered as forwarded, so that a retry is not forwarded again. */
+const REMEMBERED_MAX = 10_000;
+
+export const listen: Command = defineCommand({
+  name: 'listen',
+  summary: 'forward webhook deliveries to a receiver on this machine',
+  description: [
+    'Forwards each webhook delivery of an installation to a local receiver, once, with a signature of this moment by the webhook’s own secret: the receiver verifies it as it does in production.',
+    'Annex posts to the configured receiver as before. It makes the payload when it does so; a retry is not forwarded again, a redelivery is. The secret is read from the API, which is an entry in the audit.',
+  ],
+  arguments: { installation: { help: INSTALLATION_HELP, parse: installationWord } },
+  options: {
+    forwardTo: {
+      value: 'url',
+      help: 'port, host and port, or URL of the receiver',
+      required: true,
+      parse: forwardTo,
+    },
+    space: { value: 'space', help: 'only deliveries to this space' },
+    site: { value: 'site', help: 'only deliveries to this site' },
+    type: { value: 'type', help: 'only this type of event' },
+    payload: { help: 'show the payloads, too' },
+  },
+  examples: [
+    {
+      line: 'annex listen hooks --forward-to localhost:3000',
+      does: 'forward the deliveries of the installation of hooks',
+    },
+    { line: 'annex listen hooks@acme --forward-to 3000 --payload', does: 'show each payload, too' },
+  ],
+  json: Type.Object({
+    delivery: Type.String(),
+    eventId: Type.String(),
+    type: Type.String(),
+    at: Type.String(),
+    url: Type.String(),
+    status: Type.Optional(Type.Integer({ description: 'Of the local receiver.' })),
+    error: Type.Optional(Type.String({ description: 'Why it has not answered.' })),
+    durationMs: Type.Integer(),
+    payload: Type.String(),
+  }),
+  stream: true,
+  async run(context, { installation: word, forwardTo: url, payload: showsPayload, ...filter }) {
+    const { output, signal } = context;
+    const client = await context.client();
+    const installation = await findInstallation(client, word);
+    const receiver = new LocalReceiver(client, url, signal);
+    const changes = follow<DeliveryChange>(context, {
+      path: '/v1/deliveries',
+      query: { installation: installation.id, ...filter },
+      begins: `Forwarding the webhooks of ${nameOf(installation)} to ${url}. Ctrl-C ends it.`,
+      items: 'deliveries',
+    });
+    for await (const delivery of posted(client, changes)) {
+      const forwarded = await receiver.post(delivery);
+      if (signal.aborted) return;
+      const { id, eventId, type, payload } = delivery;
+      const value = {
+        delivery: id,
+        eventId,
+        type,
+        at: new Date().toISOString(),
+        url: String(url),
+        ...forwarded,
+        payload,
+      };
+      await output.item(value, () => show(output, value, showsPayload));
+    }
+  },
+});
+
+/** Deliveries whose payload was made, each once until it is redelivered. */
+async function* posted(client: Annex, changes: AsyncIterable<DeliveryChange>) {
+  const forwarded = new Set<string>();
+  for await (const { change, delivery } of changes) {
+    if (change === 'redelivered') forwarded.delete(delivery.id);
+    if (change === 'accepted' || change === 'redelivered' || delivery.kind !== 'webhook') continue;
+    if (forwarded.has(delivery.id)) continue;
+    const { payload, ...whole } = await client.deliveries.get(delivery.id);
+    // Without one nothing was posted: the code refused it, or the target is paused.
+    if (payload === undefined) continue;
+    forwarded.add(delivery.id);
+    for (const oldest of forwarded) {
+      if (forwarded.size <= REMEMBERED_MAX) break;
+      forwarded.delete(oldest);
+    }
+    yield { ...whole, payload };
+  }
+}
+
+interface Shown {
+  readonly at: string;
+  readonly type: string;
+  readonly delivery: string;
+  readonly payload: string;
+  readonly durationMs: number;
+  readonly status?: number;
+  readonly error?: string;
+}
+
+function show(output: Pick<Output, 'line'>, shown: Shown, showsPayload: boolean): void {
+  const { at, type, delivery, status = 0, error, durationMs, payload } = shown;
+  const isWell = status >= 200 && status < 300;
+  output.line(
+    paint('dim', `${timeOfDay(at)} `),
+    `${type} → `,
+    paint(isWell ? 'green' : 'red', error ?? String(status)),
+    paint('dim', `  ${durationMs} ms  ${delivery}`),
+  );
+  if (showsPayload) output.line(payload);
+}

@@ -1,0 +1,64 @@
+/** `annex logs`: the newest lines of a log, oldest first. */
+import Type from 'typebox';
+import type { LogLine } from '../../../packages/client/src/index.ts';
+import { type Command, defineCommand } from '../command.ts';
+import { UsageError } from '../terminal/failure.ts';
+import {
+  findInstallation,
+  INSTALLATION_HELP,
+  installationWord,
+  nameOf,
+} from '../traffic/installation-name.ts';
+import { LEVELS, showLine } from '../traffic/log-line.ts';
+import { moment, wholeNumber } from '../traffic/moment.ts';
+
+/** Lines of one request. */
+const PAGE = 100;
+const SHOWN = 100;
+export const LINE = Type.Object({
+  id: Type.String(),
+  installation: Type.Optional(Type.String()),
+  integration: Type.Optional(Type.String()),
+  version: Type.Integer(),
+  requestId: Type.String(),
+  level: Type.String(),
+  text: Type.String(),
+  at: Type.String(),
+});
+
+export const logs: Command = defineCommand({
+  name: 'logs',
+  summary: 'show the log of an installation',
+  description: ['Shows the newest lines of a log, oldest first. `annex tail` follows it.'],
+  arguments: { installation: { help: INSTALLATION_HELP, optional: true, parse: installationWord } },
+  options: {
+    integration: { value: 'name', help: "the log of this integration's own endpoint instead" },
+    level: { value: 'level', help: 'this level and those above it', choices: LEVELS },
+    since: { value: 'time', help: 'lines since then: 30s, 10m, 2h, 1d, or a date', parse: moment },
+    limit: { value: 'number', help: 'lines at most', parse: wholeNumber, default: SHOWN },
+  },
+  examples: [
+    { line: 'annex logs hello', does: 'see the newest lines of the only installation of hello' },
+    { line: 'annex logs hello@acme --level error --since 1d', does: 'see the errors of the last day' },
+  ],
+  json: Type.Object({ items: Type.Array(LINE) }),
+  async run(context, { installation: word, integration, level, since, limit }) {
+    const { output } = context;
+    if ((word === undefined) === (integration === undefined))
+      throw new UsageError('Name an installation, or an integration with --integration.');
+    const client = await context.client();
+    const installation = word === undefined ? undefined : await findInstallation(client, word);
+    const lines: LogLine[] = [];
+    const query = { installation: installation?.id, integration, level };
+    for await (const line of client.logs.all({ ...query, limit: Math.max(1, Math.min(PAGE, limit)) })) {
+      if (lines.length >= limit || (since !== undefined && Date.parse(line.at) < since)) break;
+      lines.push(line);
+    }
+    lines.reverse();
+    output.result({ items: lines }, () => {
+      for (const line of lines) showLine(output, line);
+      const of = installation === undefined ? String(integration) : nameOf(installation);
+      if (lines.length === 0) output.talk(`The log of ${of} has no such lines.`);
+    });
+  },
+});

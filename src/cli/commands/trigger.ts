@@ -1,0 +1,137 @@
+/** `annex trigger`: posts a sample event, as the host product would, and shows its deliveries. */
+import Type from 'typebox';
+import type { Annex, Delivery, Installation } from '../../../packages/client/src/index.ts';
+import { type Command, defineCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { EXIT } from '../terminal/exit-code.ts';
+import { Failure, UsageError } from '../terminal/failure.ts';
+import { rowOf, TITLES } from '../traffic/delivery-change.ts';
+import {
+  findInstallation,
+  INSTALLATION_HELP,
+  installationWord,
+  targetPath,
+} from '../traffic/installation-name.ts';
+import { seconds } from '../traffic/moment.ts';
+import { field, SAMPLES, sampleType, withFields } from '../traffic/sample-event.ts';
+import { DELIVERY } from './deliveries.ts';
+
+const WAIT_MS = 30_000;
+const LOOK_MS = 200;
+
+export const trigger: Command = defineCommand({
+  name: 'trigger',
+  summary: 'post a sample event and see what becomes of it',
+  description: [
+    'Posts a realistic event, as the host product would, with a token of the operator or of the product. With an installation, it is for that one alone; otherwise for all subscribers of the organization.',
+    `The events are ${Object.keys(SAMPLES).join(', ')}.`,
+  ],
+  arguments: {
+    event: { help: 'type of the event', parse: sampleType },
+    installation: { help: INSTALLATION_HELP, optional: true, parse: installationWord },
+  },
+  options: {
+    organization: { value: 'organization', help: 'post it for all that this organization has installed' },
+    space: { value: 'space', help: 'space where it happens; by default one of the installation' },
+    site: { value: 'site', help: 'site where it happens; by default one of the installation' },
+    field: {
+      short: 'f',
+      value: 'name=value',
+      help: 'set a member, as visitor.ip=192.0.2.1; the value is JSON or a text',
+      repeatable: true,
+      parse: field,
+    },
+    wait: { help: 'wait until all its deliveries have ended' },
+    timeout: { value: 'seconds', help: 'wait at most this long', parse: seconds, default: WAIT_MS },
+  },
+  examples: [
+    { line: 'annex trigger site_view hello --wait', does: 'post a visit and wait for its outcome' },
+    {
+      line: 'annex trigger page_feedback --organization acme --site docs -f feedback.rating=bad',
+      does: 'post feedback for everything that acme has installed',
+    },
+  ],
+  exits: { 1: 'it was refused; with --wait, a delivery failed or did not end in time' },
+  json: Type.Object({
+    event: Type.Object({}, { additionalProperties: Type.Unknown(), description: 'What was posted.' }),
+    eventId: Type.String(),
+    deliveries: Type.Integer(),
+    outcomes: Type.Array(DELIVERY, { description: 'The deliveries, as they were at the end.' }),
+  }),
+  async run(context, { event: type, installation: word, organization, space, site, wait, timeout, ...rest }) {
+    const { output } = context;
+    if ((word === undefined) === (organization === undefined))
+      throw new UsageError('Name an installation, or an organization with --organization.');
+    const client = await context.client();
+    const installation = word === undefined ? undefined : await findInstallation(client, word);
+    const place = await placeOf(client, installation, { type, space, site });
+    const about = installation
+      ? { organization: installation.organization, installationId: installation.id }
+      : { organization };
+    const event = withFields({ type, ...about, ...place, ...SAMPLES[type]?.members }, rest.field);
+    const { eventId, deliveries } = await client.request<{ eventId: string; deliveries: number }>(
+      'POST',
+      '/v1/events',
+      { body: event },
+    );
+    const outcomes = await outcomesOf(context, client, { eventId, deliveries, waitMs: wait ? timeout : 0 });
+    output.result({ event, eventId, deliveries, outcomes }, () => {
+      output.talk(`Posted ${eventId}.`);
+      output.table(TITLES, outcomes.map(rowOf));
+      if (outcomes.length === 0) output.line(NO_RECIPIENT);
+    });
+    const isOver = outcomes.every(({ state }) => state !== 'pending');
+    if (wait && !isOver) output.talk(`After ${timeout / 1_000} s, a delivery is pending still.`);
+    const isWell = isOver && outcomes.every(({ state }) => state !== 'failed');
+    return wait && !isWell ? EXIT.failed : EXIT.ok;
+  },
+});
+
+const NO_RECIPIENT =
+  'No recipient: nothing that is installed handles this type, has its scope and is active in this place.';
+
+/** The space or site where it happens: the given one, or one of the installation. */
+async function placeOf(
+  client: Annex,
+  installation: Installation | undefined,
+  { type, ...given }: { type: string; space?: string | undefined; site?: string | undefined },
+): Promise<Readonly<Record<string, string>>> {
+  const { level = 'space' } = SAMPLES[type] ?? {};
+  const other = level === 'space' ? 'site' : 'space';
+  if (given[other] !== undefined)
+    throw new UsageError(`${type} happens in a ${level}: use --${level} in place of --${other}.`);
+  const name = `${level}Id`;
+  const named = given[level];
+  if (named !== undefined) return { [name]: named };
+  if (installation !== undefined) {
+    const path = `${targetPath(installation)}/${level}s`;
+    const { items } = await client.request<{ items: Record<string, unknown>[] }>('GET', path, {
+      query: { limit: 1 },
+    });
+    const first = items[0]?.['target'] as Record<string, string> | undefined;
+    if (first?.[level] !== undefined) return { [name]: first[level] };
+  }
+  return { [name]: `sample-${level}` };
+}
+
+interface Awaited {
+  readonly eventId: string;
+  readonly deliveries: number;
+  readonly waitMs: number;
+}
+
+/** The deliveries of the event, once all have ended, or after the time. */
+async function outcomesOf(
+  { signal }: CommandContext,
+  client: Annex,
+  { eventId, deliveries, waitMs }: Awaited,
+): Promise<readonly Delivery[]> {
+  const until = performance.now() + waitMs;
+  for (;;) {
+    const found = await Array.fromAsync(client.deliveries.all({ event: eventId }));
+    const isOver = found.length >= deliveries && found.every(({ state }) => state !== 'pending');
+    if (isOver || performance.now() >= until) return found;
+    if (signal.aborted) throw new Failure('Interrupted before its deliveries had ended.');
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}

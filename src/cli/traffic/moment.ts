@@ -1,0 +1,34 @@
+/** Times in options, such as `10m` for ten minutes ago, and times as they are shown. */
+import { UsageError } from '../terminal/failure.ts';
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds since 1970, of a duration before now or of a date. @throws UsageError */
+export function moment(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  if (count !== undefined) return Date.now() - Number(count) * (UNITS[unit] ?? 0);
+  const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(at)) return at;
+  throw new UsageError(`"${text}" is neither a duration, as 30s, 10m, 2h or 1d, nor a date.`);
+}
+
+/** Milliseconds. @throws UsageError */
+export function seconds(text: string): number {
+  const value = Number(text);
+  if (/^\d{1,6}(\.\d{1,3})?$/.test(text) && value > 0) return value * 1_000;
+  throw new UsageError(`"${text}" is not a number of seconds.`);
+}
+
+/** @throws UsageError */
+export function wholeNumber(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new UsageError(`"${text}" is not a whole number.`);
+}
+
+/** The time of day of an ISO time, in the zone of this machine. */
+export function timeOfDay(iso: string): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return iso;
+  const two = (value: number) => String(value).padStart(2, '0');
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
