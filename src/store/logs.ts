@@ -1,6 +1,6 @@
 /**
  * Logs of integrations: the newest `logLinesPerInstallation` lines of each installation, and of the
- * endpoint of each integration.
+ * endpoint of each integration; of followed ones, more (`followed-logs.ts`).
  *
  * Appending never waits and never fails: lines are buffered, and a pass writes the whole buffer in
  * one transaction. The buffer is bounded for each installation, so that one that floods its log
@@ -23,6 +23,7 @@ import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
 import { integrationKeyIn } from '../model/target.ts';
 import { LOG_LEVELS, type LogLevel } from '../protocol/wire.ts';
+import { FollowedLogs } from './followed-logs.ts';
 import { type LogLine, lineOf, type StoredLine } from './log-lines.ts';
 import { LogPoll } from './log-poll.ts';
 
@@ -63,6 +64,8 @@ export interface LogsParts {
   readonly isShared: boolean;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** Monotonic clock, in milliseconds. */
+  readonly ticks: () => number;
   /** Receives errors of passes that no caller waits for; the lines of such a pass are lost. */
   readonly onError?: ((cause: unknown) => void) | undefined;
 }
@@ -100,6 +103,7 @@ export class Logs {
   readonly #followers = new Map<string, Set<LogFollower>>();
   /** Only where other nodes write, too. */
   readonly #poll: LogPoll | undefined;
+  readonly #followed: FollowedLogs;
   #isHurried = false;
   /** The last installation that a sweep has checked. */
   #swept = '';
@@ -107,6 +111,7 @@ export class Logs {
   constructor(parts: LogsParts) {
     this.#parts = parts;
     this.#ids = new Sequence(parts.randomBytes);
+    this.#followed = new FollowedLogs(parts);
     const tell = (tenant: string, lines: readonly StoredLine[]) => this.#tellOf(tenant, lines);
     this.#poll = parts.isShared ? new LogPoll({ ...parts, tell }) : undefined;
   }
@@ -142,6 +147,7 @@ export class Logs {
   follow(tenant: string, follower: LogFollower): Following {
     const followers = this.#followers;
     const add = () => void followers.set(tenant, (followers.get(tenant) ?? new Set()).add(follower));
+    this.#followed.begin(tenant);
     let hasEnded = false;
     const begun = this.#poll?.begin(tenant).then(() => {
       if (!hasEnded) add();
@@ -153,6 +159,7 @@ export class Logs {
       const others = followers.get(tenant);
       if (others?.delete(follower) && others.size === 0) followers.delete(tenant);
       this.#poll?.end(tenant);
+      this.#followed.end(tenant);
     };
     return { begun, end };
   }
@@ -208,12 +215,15 @@ export class Logs {
   }
 
   /**
-   * Removes lines of deleted installations and integrations, which no principal may read: they come
-   * from calls that were in flight at the deletion, and from the call that handled its lifecycle
-   * event. Each sweep checks some tenants, and all of them in turn.
+   * Removes what a log that is not followed any more keeps beyond others, and lines of deleted
+   * installations and integrations, which no principal may read: they come from calls that were in
+   * flight at the deletion, and from the call that handled its lifecycle event. Each sweep checks
+   * some tenants, and all of them in turn.
    */
   async sweep(): Promise<void> {
-    const { database } = this.#parts;
+    const { database, limits } = this.#parts;
+    for (const tenant of this.#followed.over())
+      await this.#trim(database, tenant, limits.logLinesPerInstallation);
     for (let checked = 0; checked < INSTALLATIONS_PER_SWEEP; checked += 1) {
       const next = await database
         .selectFrom('log_lines')
@@ -255,7 +265,12 @@ export class Logs {
     try {
       await inTransaction(this.#parts.database, async (transaction) => {
         await insertLines(transaction, rows);
-        for (const tenant of waiting.keys()) await this.#trim(transaction, tenant);
+        for (const [tenant, { rows: own, bytes }] of waiting)
+          await this.#trim(
+            transaction,
+            tenant,
+            this.#followed.keptAfter(tenant, { lines: own.length, bytes }),
+          );
       });
     } catch (error) {
       if (error instanceof DatabaseUnavailable) this.#takeBack(waiting);
@@ -301,13 +316,14 @@ export class Logs {
     this.pass().catch((cause: unknown) => this.#parts.onError?.(cause));
   }
 
-  async #trim(database: Database, tenant: string): Promise<void> {
+  async #trim(database: Database, tenant: string, kept: number | undefined): Promise<void> {
+    if (kept === undefined) return;
     const lastKept = await database
       .selectFrom('log_lines')
       .select('id')
       .where('installation_id', '=', tenant)
       .orderBy('id', 'desc')
-      .offset(this.#parts.limits.logLinesPerInstallation - 1)
+      .offset(kept - 1)
       .limit(1)
       .executeTakeFirst();
     if (lastKept === undefined) return;

@@ -171,15 +171,16 @@ function startStore({ options, engine, database, vault, backlog }: OpenedParts):
     inFlightMax: engine.commitsInFlight,
     waitMsMax: engine.commitWaitMs,
   });
+  const ticks = () => performance.now();
   const deliveryFeed = new DeliveryFeed({
     ...{ database, isShared: engine.isShared, clock: options.clock, onError },
-    ticks: () => performance.now(),
+    ticks,
     announce: (change, about) => announce(database, change, ...about),
   });
   const auditIds = new Sequence(randomBytes);
   const parts = { ...options, database, vault, commits, backlog, deliveryFeed, auditIds };
   const deliveryRetention = new DeliveryRetention(parts);
-  const logs = new Logs({ ...options, database, isShared: engine.isShared });
+  const logs = new Logs({ ...options, database, isShared: engine.isShared, ticks });
   const lifecycleEvents = new LifecycleEvents(parts);
   const webhookSecrets = new WebhookSecrets(parts);
   const tokens = new Tokens(parts);

@@ -1,6 +1,6 @@
 /**
- * `annex call`: sends a request to the public endpoint of an installation, as any client of it does.
- * The body of the answer is the output, as it came; status and headers are talk.
+ * `annex call`: sends a request to the public endpoint of an installation, as any client of it
+ * does. The body of the answer is the output, as it came; status and headers are talk.
  */
 import Type from 'typebox';
 import type { Annex, Installation, LogLine } from '../../../packages/client/src/index.ts';

@@ -1,9 +1,9 @@
 /**
  * `annex listen`: forwards the webhook deliveries of an installation to a receiver on this machine.
  *
- * It follows the deliveries, reads the payload of each one that Annex has posted, and posts the same
- * bytes to the local receiver, with a signature made with the webhook's own secret. The configured
- * receiver gets its deliveries as before: nothing is diverted.
+ * It follows the deliveries, reads the payload of each one that Annex has posted, and posts the
+ * same bytes to the local receiver, with a signature made with the webhook's own secret. The
+ * configured receiver gets its deliveries as before: nothing is diverted.
  */
 import Type from 'typebox';
 import type { Annex } from '../../../packages/client/src/index.ts';
@@ -27,7 +27,7 @@ export const listen: Command = defineCommand({
   name: 'listen',
   summary: 'forward webhook deliveries to a receiver on this machine',
   description: [
-    'Forwards each webhook delivery of an installation to a local receiver, once, with a signature of this moment by the webhook’s own secret: the receiver verifies it as it does in production.',
+    'Forwards each webhook delivery of an installation to a local receiver, once, with a signature of this moment by the secret of the webhook: the receiver verifies it as it does in production.',
     'Annex posts to the configured receiver as before. It makes the payload when it does so; a retry is not forwarded again, a redelivery is. The secret is read from the API, which is an entry in the audit.',
   ],
   arguments: { installation: { help: INSTALLATION_HELP, parse: installationWord } },

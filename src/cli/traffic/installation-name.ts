@@ -1,6 +1,6 @@
 /**
- * Finds the installation that the words of a command name: by its id, as `integration@organization`,
- * or by its integration where that is installed once.
+ * Finds the installation that the words of a command name: by its id, as
+ * `integration@organization`, or by its integration where that is installed once.
  */
 import type { Annex, Installation } from '../../../packages/client/src/index.ts';
 import { AnnexError } from '../../../packages/client/src/index.ts';

@@ -1,7 +1,7 @@
 /**
  * A realistic sample of each event that the host product posts, with fields that a command line
- * sets. Names and addresses are those reserved for examples (RFC 2606, RFC 5737). The service checks
- * the result.
+ * sets. Names and addresses are those reserved for examples (RFC 2606, RFC 5737). The service
+ * checks the result.
  */
 import { UsageError } from '../terminal/failure.ts';
 

@@ -123,11 +123,22 @@ test('a client that comes back after its last line was removed gets `gap`, then 
   await write(['1']);
   const [seen] = await reader.take(1);
   reader.close();
-  await write(['2', '3', '4']);
-  await write(['5']);
+  // A log that is followed keeps ten times as many.
+  for (let number = 2; number <= 40; number += 3) await write(numbers(number, 3));
   const again = await follow({ headers: { 'last-event-id': seen?.id ?? '' } });
   expect((await again.next())?.type).toBe('gap');
-  expect((await again.take(3)).map(textIn)).toEqual(['3', '4', '5']);
+  expect((await again.take(30)).map(textIn)).toEqual(numbers(11, 30));
+});
+
+test('a client that comes back to a log misses none of ten times the lines that others keep', async () => {
+  const { follow, write } = await scene({ logLinesPerInstallation: 100 });
+  const reader = await follow();
+  await write(['0']);
+  const [seen] = await reader.take(1);
+  reader.close();
+  for (let number = 1; number <= 951; number += 50) await write(numbers(number, 50));
+  const again = await follow({ headers: { 'last-event-id': seen?.id ?? '' } });
+  expect((await again.take(1_000)).map(textIn)).toEqual(numbers(1, 1_000));
 });
 
 test('a followed log is written before its buffer is full', async () => {

@@ -33,7 +33,13 @@ describe(IS_POSTGRES ? 'postgres' : 'sqlite', () => {
       registry,
       targets,
       installations: new Installations({ ...parts, auditIds, database, changed, limits: DEFAULT_LIMITS }),
-      logs: new Logs({ ...parts, database, limits: { ...DEFAULT_LIMITS, ...limits }, isShared: false }),
+      logs: new Logs({
+        ...parts,
+        database,
+        limits: { ...DEFAULT_LIMITS, ...limits },
+        isShared: false,
+        ticks: () => 0,
+      }),
     };
   };
 

@@ -108,7 +108,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['installations/', 'deliveries/'],
     ['integrations/'],
     ['tokens.ts', 'logs.ts', 'audit.ts', 'statement-keys.ts', 'spent-signatures.ts'],
-    ['log-poll.ts'],
+    ['log-poll.ts', 'followed-logs.ts'],
     ['audit-rows.ts', 'log-lines.ts', 'store-changes.ts', 'vault/'],
   ],
   'src/egress/': [
