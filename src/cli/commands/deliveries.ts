@@ -1,16 +1,10 @@
 /** `annex deliveries`: list, follow, show, redeliver, replay and cancel deliveries. */
 import Type from 'typebox';
+import type { DeliveryChange } from '../../../packages/client/src/index.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
 import { UsageError } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
-import {
-  type DeliveryChange,
-  rowOf,
-  STATES,
-  showChange,
-  stateOf,
-  TITLES,
-} from '../traffic/delivery-change.ts';
+import { rowOf, STATES, showChange, stateOf, TITLES } from '../traffic/delivery-change.ts';
 import { follow } from '../traffic/follow-stream.ts';
 import { findInstallation, INSTALLATION_HELP, installationWord } from '../traffic/installation-name.ts';
 import { moment, wholeNumber } from '../traffic/moment.ts';

@@ -6,10 +6,9 @@
  * configured receiver gets its deliveries as before: nothing is diverted.
  */
 import Type from 'typebox';
-import type { Annex } from '../../../packages/client/src/index.ts';
+import type { Annex, DeliveryChange } from '../../../packages/client/src/index.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { type Output, paint } from '../terminal/output.ts';
-import type { DeliveryChange } from '../traffic/delivery-change.ts';
 import { follow } from '../traffic/follow-stream.ts';
 import {
   findInstallation,

@@ -1,21 +1,7 @@
 /** Deliveries, and changes of them, as people see them. */
-import type { Delivery } from '../../../packages/client/src/index.ts';
+import type { Delivery, DeliveryChange } from '../../../packages/client/src/index.ts';
 import { type Output, type Piece, paint } from '../terminal/output.ts';
 import { timeOfDay } from './moment.ts';
-
-/** An event of the stream of deliveries. */
-export interface DeliveryChange {
-  readonly id: string;
-  readonly change: string;
-  readonly at: string;
-  readonly delivery: Delivery;
-  readonly attempt?: {
-    readonly number: number;
-    readonly outcome: string;
-    readonly durationMs: number;
-    readonly status?: number;
-  };
-}
 
 export const STATES = ['pending', 'delivered', 'unhandled', 'failed', 'canceled'] as const;
 
