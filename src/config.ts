@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { CELL_SANDBOX } from './confinement/layers.ts';
 import { EgressPolicy } from './egress/policy.ts';
 import { AddressList } from './http/address-list.ts';
-import { readContentUrl, readPublicUrl, readUrl } from './http/configured-urls.ts';
+import { readContentUrl, readOAuthCallback, readPublicUrl, readUrl } from './http/configured-urls.ts';
 import { ProductScopes } from './http/control/product/product-scopes.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 import { ORGANIZATION_ID } from './model/identifiers.ts';
@@ -47,6 +47,8 @@ export interface Config {
    * Base of the API as integrations see it, without its version; absent: the control listener.
    */
   readonly apiUrl?: string;
+  /** Origin of the redirect URLs of OAuth, or `on`: the public URL; absent: there are none. */
+  readonly oauthCallback?: string;
   /** Base of the product's own API, without a trailing slash; absent: nothing is forwarded. */
   readonly productApi?: string;
   /** The scopes that calls of the product's API need; absent: the product decides. */
@@ -128,6 +130,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
   // The version is a part of each route's path, which `apiEndpoint` does not contain.
   const apiUrl = readUrl('api-url', text, problems)?.replace(/\/v1$/, '');
   const appUrl = readUrl('app-url', text, problems);
+  const oauthCallback = readOAuthCallback(publicUrl, text, problems);
   const product = readProduct(text, problems);
   const egress = EgressPolicy.parse({
     allow: text('egress-allow'),
@@ -156,6 +159,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     ...(contentUrl && { contentUrl }),
     ...(apiUrl && { apiUrl }),
     ...(appUrl && { appUrl }),
+    ...(oauthCallback && { oauthCallback }),
     ...product,
     controlNames: names(text('control-names')),
     trustedProxies: trustedProxies.list,
@@ -334,7 +338,7 @@ function readSettings(
  * services named "annex…".
  */
 const FOREIGN_VARIABLE =
-  /^ANNEX_(TEST|FUZZ)_|^ANNEX_(URL|TOKEN|PROFILE|PORT)$|_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/;
+  /^ANNEX_TEST_(KILLS|LOG|PLANTED|POSTGRES|SEED|STORES|TEMPLATE)$|^ANNEX_FUZZ_(AT|INPUTS|SEED)$|^ANNEX_(URL|TOKEN|PROFILE|PORT)$|_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/;
 
 /**
  * One sentence for each unknown variable: an ignored `ANNEX_EGRES_DENY` would leave open what the

@@ -75,6 +75,11 @@ export const ERRORS = {
     'caller',
     'The envelope needs a platform token, or a valid `X-Platform-Signature` that is recent and was not used before.',
   ),
+  OAUTH_STATE_INVALID: row(
+    400,
+    'caller',
+    'The `state` at the redirect URL of an integration is forged, expired or used, or names no installation of it. Connect again.',
+  ),
   SCOPE_MISSING: row(
     403,
     'integration',

@@ -51,7 +51,7 @@ export function registerRoutes(
     product,
   }: RouteParts,
 ): void {
-  const { publicUrl, contentUrl, trustedProxies } = config;
+  const { publicUrl, contentUrl, oauthCallback, trustedProxies } = config;
   const { dispatch, log: observer } = calls;
   const { tokens } = store;
   const scripts = new PublishedScripts(dispatch);
@@ -113,6 +113,9 @@ export function registerRoutes(
     clock: ticks,
     now: clock,
     spent: store.spentSignatures,
+    ...(oauthCallback !== undefined && {
+      oauth: { targets, spentStates: store.spentStates, origins, hasOwnHost: oauthCallback !== 'on' },
+    }),
     ...(publicUrl !== undefined && { publicUrl }),
     ...(contentUrl !== undefined && { contentUrl }),
   });

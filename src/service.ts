@@ -24,7 +24,7 @@ import { WebhookClient } from './egress/webhook/webhook-client.ts';
 import { chunkedRequests } from './http/chunked-request.ts';
 import { ClientConnections } from './http/client-connections.ts';
 import type { Exposition } from './http/control/operations.ts';
-import { controlHosts, publicHosts } from './http/host-header.ts';
+import { CONTROL_HOSTS, controlHosts, PUBLIC_HOSTS, publicHosts } from './http/host-header.ts';
 import { hangUp, listen, listener } from './http/listener.ts';
 import { loopbackListeners } from './http/loopback-listeners.ts';
 import { ServiceOrigins } from './http/service-origins.ts';
@@ -192,7 +192,7 @@ async function stopService(
 
 /** Both listeners, without routes; they do not listen yet. */
 function createListeners({ config, limits, log, metrics, ticks }: Base, isStopping: () => boolean) {
-  const { apiUrl, publicUrl, contentUrl, controlHost, controlNames, trustedProxies } = config;
+  const { apiUrl, publicUrl, contentUrl, oauthCallback, controlHost, controlNames, trustedProxies } = config;
   const apiHost = apiUrl === undefined ? undefined : new URL(apiUrl).hostname;
   const requests = chunkedRequests({
     rate: new SmallChunkRate(limits, ticks),
@@ -203,8 +203,11 @@ function createListeners({ config, limits, log, metrics, ticks }: Base, isStoppi
     },
   });
   const answersTo = controlHosts([...controlNames, controlHost.toLowerCase(), apiHost]);
-  const control = listener({ log, limits, requests, isStopping, answersTo });
-  const open = listener({ log, limits, requests, isStopping, answersTo: publicHosts(publicUrl, contentUrl) });
+  const shared = { log, limits, requests, isStopping };
+  const control = listener({ ...shared, answersTo, hostSetting: CONTROL_HOSTS });
+  const oauthUrl = oauthCallback === 'on' ? undefined : oauthCallback;
+  const publicNames = publicHosts(publicUrl, contentUrl, oauthUrl);
+  const open = listener({ ...shared, answersTo: publicNames, hostSetting: PUBLIC_HOSTS });
   new ClientConnections({ limits, trustedProxies, clock: ticks }).guard(open.server);
   return { control, public: open };
 }

@@ -72,6 +72,11 @@ export const SETTINGS: readonly Setting[] = [
     help: "base URL of the host product's pages for people, for urls.app of environments",
   },
   {
+    flag: 'oauth-callback',
+    value: 'off',
+    help: 'one redirect URL for OAuth, /oauth/{integration}/callback: on (below --public-url), or the origin that it is on',
+  },
+  {
     flag: 'product-api',
     value: '',
     help: "base of the product's own API: calls of integrations that Annex does not serve are forwarded to it",

@@ -46,6 +46,11 @@ export interface IntegrationUrls extends Urls {
   readonly icon?: string;
   /** The folder of the manifest's images. */
   readonly assets: string;
+  /**
+   * The redirect URL to register at a provider of OAuth, one for all installations; absent where
+   * the operator offers none (docs/contract/oauth.md#one-redirect-url).
+   */
+  readonly oauthCallback?: string;
 }
 
 /** The integration, at the version that runs. */

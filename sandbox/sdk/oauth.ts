@@ -32,7 +32,7 @@ import {
   randomText,
   type StateFault,
 } from './signed-state.ts';
-import { readQuery, withQuery } from './url.ts';
+import { endpointPath, readQuery, withQuery } from './url.ts';
 
 /** The second parameter of `createOAuthHandler`. */
 export interface OAuthOptions {
@@ -120,7 +120,8 @@ async function begin<C extends Configuration>(flow: Flow<C>, request: Request): 
   // Two windows of one browser share the cookie, so that neither ends the other's flow.
   const cookie = isRandomText(known) ? known : randomText();
   const parts = await partsOf(flow, request);
-  const { state, challenge } = await beginFlow({ ...parts, cookie });
+  const path = endpointPath(environment, request.url) ?? '';
+  const { state, challenge } = await beginFlow({ ...parts, cookie, path });
   const location = withQuery(await settingOf(config, 'authorizeURL', installation, environment), {
     client_id: parts.clientId,
     redirect_uri: parts.redirectURI,
@@ -214,14 +215,15 @@ function refusalWords(error: string | undefined, description = ''): string {
 async function partsOf<C extends Configuration>(
   { config, environment, installation }: Flow<C>,
   request: Request,
-): Promise<Omit<FlowParts, 'cookie'>> {
+): Promise<Omit<FlowParts, 'cookie' | 'path'>> {
   const [here = ''] = request.url.split(/[?#]/, 1);
+  const shared = environment.integration.urls.oauthCallback;
   return {
     signingSecret: environment.signingSecrets.integration,
     clientId: await settingOf(config, 'clientId', installation, environment),
     redirectURI:
       config.redirectURL === undefined
-        ? here
+        ? (shared ?? here)
         : await settingOf(config, 'redirectURL', installation, environment),
     target: { installation: installation.id, space: environment.space, site: environment.site },
   };

@@ -4,8 +4,9 @@
  * then the platform stores the digest, so that a state is good once.
  *
  * Attack: a made-up or expired state, or one of another installation, space or site. The state is
- * signed. The signature also covers the redirect URI and the client id, so that an integration with
- * two providers does not take the answer of one for that of the other (mix-up attack).
+ * signed. The signature also covers the redirect URI and a hash of the client id, so that an
+ * integration with two providers does not take the answer of one for that of the other (mix-up
+ * attack).
  *
  * Attack: login CSRF. An attacker begins a flow, signs in with their own account and makes a
  * victim's browser finish it, so that the installation uses the attacker's account. The state holds
@@ -23,7 +24,7 @@ export interface FlowTarget {
   readonly site?: string | undefined;
 }
 
-/** The values that a state is bound to. */
+/** The values that a state is bound to, and the path that it leads back to. */
 export interface FlowParts {
   /** Signing secret of the integration. */
   readonly signingSecret: string;
@@ -32,12 +33,20 @@ export interface FlowParts {
   readonly target: FlowTarget;
   /** Value of the flow's cookie. */
   readonly cookie: string;
+  /**
+   * Path of the handler below the endpoint, for the redirect URL that all installations share: the
+   * platform sends the browser on to it.
+   */
+  readonly path: string;
 }
 
 interface State extends FlowTarget {
   readonly nonce: string;
   /** Hash of the cookie. */
   readonly browser: string;
+  /** Hash of the client id. */
+  readonly client: string;
+  readonly path: string;
   /** Unix seconds. */
   readonly expires: number;
 }
@@ -49,7 +58,7 @@ const STATE_CHARS_MAX = 2_048;
 const SECRET_BYTES = 32;
 
 /** Labels that separate the uses of the secret. Signed envelopes begin with a digit. */
-const STATE_USE = 'annex oauth state 1';
+const STATE_USE = 'annex oauth state 2';
 const VERIFIER_USE = 'annex oauth verifier 1';
 
 /** 256 random bits as base64url. */
@@ -65,6 +74,8 @@ export async function beginFlow(parts: FlowParts): Promise<{ state: string; chal
     ...parts.target,
     nonce,
     browser: await sha256(parts.cookie),
+    client: await sha256(parts.clientId),
+    path: parts.path,
     expires: Math.floor(Date.now() / 1_000) + FLOW_SECONDS,
   };
   const payload = base64url(new TextEncoder().encode(JSON.stringify(state)));
@@ -81,7 +92,7 @@ export type StateFault = 'forged' | 'expired' | 'foreign' | 'another browser' | 
  */
 export async function endFlow(
   text: string | undefined,
-  parts: Omit<FlowParts, 'cookie'> & { readonly cookie: string | undefined },
+  parts: Omit<FlowParts, 'cookie' | 'path'> & { readonly cookie: string | undefined },
 ): Promise<{ readonly verifier: string; readonly digest: string } | { readonly fault: StateFault }> {
   const [payload = '', signature = '', ...rest] = (text ?? '').slice(0, STATE_CHARS_MAX).split('.');
   const key = await hmacKey(parts.signingSecret);
@@ -94,6 +105,7 @@ export async function endFlow(
   const bytes = isOurs ? bytesOf(payload) : undefined;
   if (bytes === undefined) return { fault: 'forged' };
   const state = JSON.parse(new TextDecoder().decode(bytes)) as State;
+  if (state.client !== (await sha256(parts.clientId))) return { fault: 'forged' };
   const { installation, space, site } = parts.target;
   const isForHere = state.installation === installation && state.space === space && state.site === site;
   if (!isForHere) return { fault: 'foreign' };
@@ -104,8 +116,9 @@ export async function endFlow(
   return { verifier: await verifierOf(key, state.nonce), digest: await sha256(state.nonce) };
 }
 
-const signed = (payload: string, { redirectURI, clientId }: Pick<FlowParts, 'redirectURI' | 'clientId'>) =>
-  new TextEncoder().encode(JSON.stringify([STATE_USE, payload, redirectURI, clientId]));
+/** The platform verifies it too, and does not know the client id (`src/model/oauth-state.ts`). */
+const signed = (payload: string, { redirectURI }: Pick<FlowParts, 'redirectURI'>) =>
+  new TextEncoder().encode(JSON.stringify([STATE_USE, payload, redirectURI]));
 
 const hmacKey = (secret: string): Promise<CryptoKey> =>
   crypto.subtle.importKey('raw', new TextEncoder().encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [

@@ -58,3 +58,31 @@ export function readContentUrl(
     );
   return value;
 }
+
+/**
+ * The origin of the redirect URLs of OAuth, or `on`. It has no path, because a provider's answer
+ * has to come to this service under exactly the URL that was registered.
+ *
+ * @returns undefined if it is off
+ */
+export function readOAuthCallback(
+  publicUrl: string | undefined,
+  text: ReadSetting,
+  problems: string[],
+): string | undefined {
+  const value = text('oauth-callback').replace(/(?<!\/)\/+$/, '');
+  if (value === '' || value === 'off') return undefined;
+  if (value === 'on') {
+    if (publicUrl !== undefined && hasOwnOrigins(publicUrl))
+      problems.push(
+        '--oauth-callback must be an origin, as https://apps.example.com, where --public-url gives each endpoint an origin of its own.',
+      );
+    return value;
+  }
+  const url = URL.parse(value);
+  if (url === null || url.origin !== value.toLowerCase() || !/^https?:/.test(value))
+    problems.push(
+      `--oauth-callback must be off, on, or an origin as https://apps.example.com; it is "${value}".`,
+    );
+  return value;
+}

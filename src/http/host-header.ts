@@ -14,6 +14,11 @@ import { ENDPOINT_KEY } from '../model/identifiers.ts';
 /** @param host the header; absent only in HTTP/1.0, which no browser sends */
 export type AnswersTo = (host: string | undefined) => boolean;
 
+/** Which setting decides, as the ends of sentences. */
+export const CONTROL_HOSTS =
+  'use an IP address or localhost, or name the host with --control-names (ANNEX_CONTROL_NAMES).';
+export const PUBLIC_HOSTS = 'it answers to the host of --public-url (ANNEX_PUBLIC_URL).';
+
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i;
 
 /** @returns the name or address in a `Host` header, in lower case; undefined if it is neither */
@@ -33,15 +38,17 @@ export function controlHosts(names: readonly (string | undefined)[]): AnswersTo 
 }
 
 /**
- * Accepts the hosts of the public URL and the content URL, or with own origins any endpoint below
- * them; without a public URL, any host.
+ * Accepts the hosts of the public URL and the others, or with own origins any endpoint below them;
+ * without a public URL, any host.
+ *
+ * @param more the content URL and the origin of redirect URLs, where they are set
  */
-export function publicHosts(publicUrl: string | undefined, contentUrl?: string): AnswersTo {
+export function publicHosts(publicUrl: string | undefined, ...more: (string | undefined)[]): AnswersTo {
   if (publicUrl === undefined) return () => true;
   const isPublic = hostsOf(publicUrl);
-  if (contentUrl === undefined) return isPublic;
-  const isContent = hostsOf(contentUrl);
-  return (host) => isPublic(host) || isContent(host);
+  const others = more.filter((url) => url !== undefined).map(hostsOf);
+  if (others.length === 0) return isPublic;
+  return (host) => isPublic(host) || others.some((isKnown) => isKnown(host));
 }
 
 /** @param publicUrl with or without the placeholder */

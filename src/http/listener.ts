@@ -38,13 +38,22 @@ export interface ListenerParts {
   readonly log: Logger;
   readonly limits: Limits;
   readonly answersTo: AnswersTo;
+  /** Which setting decides that, as the end of a sentence. */
+  readonly hostSetting: string;
   /** The class of the server's requests. */
   readonly requests: typeof IncomingMessage;
   /** During shutdown, requests on open connections are refused. */
   isStopping(): boolean;
 }
 
-export function listener({ log, limits, answersTo, requests, isStopping }: ListenerParts): FastifyInstance {
+export function listener({
+  log,
+  limits,
+  answersTo,
+  hostSetting,
+  requests,
+  isStopping,
+}: ListenerParts): FastifyInstance {
   const { requestHeadMs, requestMs, requestHeadBytes, requestHeaders } = limits;
   const answerBad = answerBadHttp(log, limits);
   const app: FastifyInstance = fastify({
@@ -96,7 +105,7 @@ export function listener({ log, limits, answersTo, requests, isStopping }: Liste
       reply.header('connection', 'close');
       return done(new AnnexError('SERVICE_STOPPING', 'The service is shutting down.'));
     }
-    const refusal = headRefusal(request.raw, { limits, answersTo });
+    const refusal = headRefusal(request.raw, { limits, answersTo, hostSetting });
     if (refusal === undefined) return done();
     if (refusal.code === 'METHOD_REFUSED') reply.header('allow', ALLOWED);
     // After a head that two parsers may read differently, the next request's beginning is

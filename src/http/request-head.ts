@@ -14,6 +14,8 @@ import type { AnswersTo } from './host-header.ts';
 export interface HeadRules {
   readonly limits: Pick<Limits, 'requestHeaders'>;
   readonly answersTo: AnswersTo;
+  /** Which setting decides that, as the end of a sentence. */
+  readonly hostSetting: string;
 }
 
 /** @returns the error to answer with; undefined if the head is acceptable */
@@ -34,7 +36,7 @@ export function headRefusal(request: IncomingMessage, rules: HeadRules): AnnexEr
   // go by its path.
   if (!url.startsWith('/') || url.includes('#'))
     return invalid('The target of the request must be a path that begins with "/" and has no "#".');
-  return framingRefusal(request) ?? hostRefusal(request, headers.host, rules.answersTo);
+  return framingRefusal(request) ?? hostRefusal(request, headers.host, rules);
 }
 
 /**
@@ -54,7 +56,7 @@ function framingRefusal({ headers, httpVersion }: IncomingMessage): AnnexError |
 function hostRefusal(
   { rawHeaders, httpVersion }: IncomingMessage,
   host: string | undefined,
-  answersTo: AnswersTo,
+  { answersTo, hostSetting }: Pick<HeadRules, 'answersTo' | 'hostSetting'>,
 ): AnnexError | undefined {
   if (host === undefined && httpVersion !== '1.0') return invalid('The request has no Host header.');
   let hosts = 0;
@@ -65,7 +67,7 @@ function hostRefusal(
   if (hosts > 1) return invalid('The request has more than one Host header.');
   if (answersTo(host)) return undefined;
   const given = host === undefined ? 'no name' : `"${host.slice(0, 256)}"`;
-  return new AnnexError('HOST_UNKNOWN', `This listener does not answer to ${given}.`);
+  return new AnnexError('HOST_UNKNOWN', `This listener does not answer to ${given}: ${hostSetting}`);
 }
 
 const invalid = (message: string): AnnexError => new AnnexError('REQUEST_INVALID', message);

@@ -13,6 +13,8 @@ export interface ConfiguredOrigins {
   /** Without the version. */
   readonly apiUrl?: string;
   readonly appUrl?: string;
+  /** Base of the redirect URLs of OAuth, or `on`: that of the public listener. */
+  readonly oauthCallback?: string;
 }
 
 export class ServiceOrigins implements Origins {
@@ -20,12 +22,14 @@ export class ServiceOrigins implements Origins {
   readonly #contentUrl: string;
   #apiEndpoint: string;
   readonly appUrl: string;
+  readonly #oauthCallback: string;
 
-  constructor({ publicUrl, contentUrl, apiUrl, appUrl }: ConfiguredOrigins) {
+  constructor({ publicUrl, contentUrl, apiUrl, appUrl, oauthCallback }: ConfiguredOrigins) {
     this.#publicUrl = publicUrl ?? '';
     this.#contentUrl = contentUrl ?? '';
     this.#apiEndpoint = apiUrl ?? '';
     this.appUrl = appUrl ?? '';
+    this.#oauthCallback = oauthCallback ?? '';
   }
 
   /** Empty until it is known. */
@@ -41,6 +45,11 @@ export class ServiceOrigins implements Origins {
   /** Empty until it is known. */
   get apiEndpoint(): string {
     return this.#apiEndpoint;
+  }
+
+  /** Empty where there are no redirect URLs, and until it is known. */
+  get oauthUrl(): string {
+    return this.#oauthCallback === 'on' ? this.#publicUrl : this.#oauthCallback;
   }
 
   get apiUrl(): string {

@@ -15,6 +15,8 @@ export interface UrlBases {
   readonly apiUrl: string;
   /** Of the host product's pages for people; empty if it is not known. */
   readonly appUrl: string;
+  /** Of the redirect URLs of OAuth; empty or absent where the operator offers none. */
+  readonly oauthUrl?: string;
 }
 
 /** Both URLs of one endpoint. */
@@ -38,6 +40,8 @@ export interface IntegrationUrls extends TargetUrls {
   readonly icon?: string;
   /** The folder of the manifest's images. */
   readonly assets: string;
+  /** The redirect URL for OAuth of all installations; absent where the operator offers none. */
+  readonly oauthCallback?: string;
 }
 
 export const endpointUrls = (
@@ -62,8 +66,13 @@ export function integrationUrls(
     ...(icon !== undefined && { icon: imageUrl(bases.apiUrl, name, icon) }),
     assets: imagesUrl(bases.apiUrl, name),
     ...endpointUrls(bases, endpointKey),
+    ...(bases.oauthUrl && { oauthCallback: oauthCallbackUrl(bases.oauthUrl, name) }),
   };
 }
+
+/** The redirect URL of an integration. @param oauthUrl base of all redirect URLs */
+export const oauthCallbackUrl = (oauthUrl: string, integration: string): string =>
+  `${oauthUrl}/oauth/${integration}/callback`;
 
 export function targetUrls(
   bases: UrlBases,

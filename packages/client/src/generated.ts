@@ -3408,6 +3408,8 @@ export interface Upload {
   readonly archive?: Blob | undefined;
   /** One ready ES module; files beside it are its manifest and its images. */
   readonly script?: Blob | undefined;
+  /** Whether the values in `secrets` replace stored ones; else they do not. */
+  readonly overwriteSecrets?: boolean | undefined;
   /** Name of the environment in `envs` of the manifest; else `default`. */
   readonly env?: string | undefined;
 }
@@ -3561,6 +3563,8 @@ export interface WholeIntegration {
     readonly publicEndpoint: string;
     /** The same on the origin without cookies. */
     readonly publicContentEndpoint: string;
+    /** The redirect URL to register at a provider of OAuth. */
+    readonly oauthCallback?: string | undefined;
   };
   /** The settings of the manifest, by level: account, space and site. */
   readonly configurations: Readonly<Record<string, unknown>>;
@@ -3654,6 +3658,11 @@ export interface ErrorStatuses {
    * was not used before.
    */
   readonly ENVELOPE_UNAUTHORIZED: 401;
+  /**
+   * The `state` at the redirect URL of an integration is forged, expired or used, or names no
+   * installation of it. Connect again.
+   */
+  readonly OAUTH_STATE_INVALID: 400;
   /**
    * The manifest lacks the scope that the call or the operator's mapping needs, or the mapping
    * does not open the path.

@@ -57,6 +57,9 @@ const UPLOAD = Type.Object(
     ),
     archive: bytes('The same as one .tar or .tar.gz, instead of `files`.'),
     script: bytes('One ready ES module; files beside it are its manifest and its images.'),
+    overwriteSecrets: Type.Optional(
+      Type.Boolean({ description: 'Whether the values in `secrets` replace stored ones; else they do not.' }),
+    ),
     env: Type.Optional(
       Type.String({ description: 'Name of the environment in `envs` of the manifest; else `default`.' }),
     ),

@@ -4,6 +4,7 @@
  *
  *   {endpoint key}/…            any method: raw traffic, passed on as a `fetch` event
  *   POST {endpoint key}/v1      an envelope, from the host product or from a sender that signs
+ *   GET oauth/{integration}/callback   where the operator offers redirect URLs: `oauth-callback.ts`
  *   GET {endpoint key}/~script.js   the published script of a site
  *     (docs/contract/published-scripts.md#script)
  *
@@ -29,6 +30,7 @@ import { BodyBudget, type BodyOwner } from './body-budget.ts';
 import { readEnvelope } from './envelope.ts';
 import { EnvelopeSignatures, type EnvelopeSignaturesParts } from './envelope-signatures.ts';
 import { fetchEvent } from './fetch-event.ts';
+import { type OAuthCallbackParts, oauthCallbackRoute } from './oauth-callback.ts';
 import { isKnownScript, scriptHeaders } from './published-script.ts';
 import {
   type AuthorizedRequest,
@@ -52,11 +54,13 @@ export interface PublicRouteParts extends Omit<RequestAuthorizerParts, 'signatur
   readonly now: () => number;
   /** Signatures that other nodes have accepted; absent if there are none. */
   readonly spent?: EnvelopeSignaturesParts['spent'];
+  /** Serves the redirect URLs of OAuth; absent where the operator offers none. */
+  readonly oauth?: Omit<OAuthCallbackParts, 'now'>;
   /** Logs requests that a limit keeps from becoming calls. */
   readonly observer: Pick<CallLog, 'refused' | 'log'>;
 }
 
-/** Registers the public listener's only route. */
+/** Registers the public listener's routes. */
 export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): void {
   const { limits } = parts;
   const { requestStallMs: stallMs, paceBytesPerSecond } = limits;
@@ -74,26 +78,30 @@ export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): voi
   // For the framework, no method has a body: otherwise it would refuse content types that it cannot
   // parse, and raw traffic may have any. `BodyReader` reads them.
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  const serveEndpoint = async (request: FastifyRequest, reply: FastifyReply) => {
+    const authorized = await authorizer.authorize(request);
+    if (typeof authorized === 'string') {
+      return reply.code(400).type('text/plain; charset=utf-8').send(`Unsupported version ${authorized}`);
+    }
+    try {
+      if (isScriptRequest(request, authorized)) return await sendScript(reply, authorized, answeringParts);
+      return await serve(request, reply, authorized, answeringParts);
+    } catch (cause) {
+      // The call log already has the limits that a call met, with its outcome.
+      if (cause instanceof AnnexError && cause.limit && !('outcome' in cause.extra))
+        parts.observer.refused(authorized.target, request.id, cause.limit);
+      throw cause;
+    }
+  };
   app.route({
     method: app.supportedMethods.filter((method) => method !== 'CONNECT'),
     url: '/*',
     exposeHeadRoute: false,
-    handler: async (request, reply) => {
-      const authorized = await authorizer.authorize(request);
-      if (typeof authorized === 'string') {
-        return reply.code(400).type('text/plain; charset=utf-8').send(`Unsupported version ${authorized}`);
-      }
-      try {
-        if (isScriptRequest(request, authorized)) return await sendScript(reply, authorized, answeringParts);
-        return await serve(request, reply, authorized, answeringParts);
-      } catch (cause) {
-        // The call log already has the limits that a call met, with its outcome.
-        if (cause instanceof AnnexError && cause.limit && !('outcome' in cause.extra))
-          parts.observer.refused(authorized.target, request.id, cause.limit);
-        throw cause;
-      }
-    },
+    handler: serveEndpoint,
   });
+  if (parts.oauth === undefined) return;
+  const count = (request: FastifyRequest) => authorizer.countAddress(request);
+  oauthCallbackRoute(app, { ...parts.oauth, now: parts.now }, { count, others: serveEndpoint });
 }
 
 const SCRIPT_PATH = '/~script.js';

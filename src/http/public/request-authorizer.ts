@@ -25,6 +25,15 @@ export interface RequestAuthorizerParts extends RequestRatesParts, EndpointBases
   readonly signatures: Pick<EnvelopeSignatures, 'headRefusal'>;
 }
 
+/** Paths of the control listener. */
+const OF_CONTROL = /^\/(?:v1|metrics|healthz|readyz)(?:[/?]|$)/;
+
+/** For a request that was meant for the other listener. */
+const hintOf = (pathAndQuery: string): string =>
+  OF_CONTROL.test(pathAndQuery)
+    ? ' This is the public listener; the API is on the control listener (--control-port, by default 7700).'
+    : '';
+
 /** A request whose head has passed every check. */
 export interface AuthorizedRequest {
   readonly target: Target;
@@ -69,7 +78,7 @@ export class RequestAuthorizer {
     const sender = isCounted ? this.#rates.countAddress(request) : undefined;
     const target = key === undefined ? undefined : await this.#parts.targets.get(key);
     if (target === undefined) {
-      throw new AnnexError('ENDPOINT_UNKNOWN', 'No installation answers at this URL.');
+      throw new AnnexError('ENDPOINT_UNKNOWN', `No installation answers at this URL.${hintOf(pathAndQuery)}`);
     }
     if (sender !== undefined) this.#rates.countEndpoint(target.endpointKey, sender);
     if (leavesEndpoint(pathAndQuery))
@@ -82,6 +91,11 @@ export class RequestAuthorizer {
     if (authentication instanceof AnnexError) throw authentication;
     const kind = authentication === undefined ? 'raw' : 'envelope';
     return { target, pathAndQuery, kind, isContent, sender, ...authentication };
+  }
+
+  /** Counts a request that is for no endpoint. @throws AnnexError REQUEST_RATE_EXCEEDED */
+  countAddress(request: FastifyRequest): void {
+    this.#rates.countAddress(request);
   }
 
   /**

@@ -51,6 +51,19 @@ export class SpentStates {
     return row !== undefined;
   }
 
+  /** Whether a state of a target was used before. */
+  async isSpent({ installationId, level, place }: TargetName, digest: string): Promise<boolean> {
+    const row = await this.#parts.database
+      .selectFrom('spent_states')
+      .select('digest')
+      .where('installation_id', '=', installationId)
+      .where('level', '=', level)
+      .where('place', '=', place)
+      .where('digest', '=', digest)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
   async #prune(now: number): Promise<void> {
     const { database } = this.#parts;
     const over = await database

@@ -411,7 +411,7 @@ async function madeState({ target = { installation: here.id } as object, agoMs =
   const cookie = randomText();
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - agoMs });
   const { state } = await beginFlow({
-    ...{ signingSecret, cookie, clientId: CLIENT.id, redirectURI: `${here.endpoint}/oauth` },
+    ...{ signingSecret, cookie, clientId: CLIENT.id, redirectURI: `${here.endpoint}/oauth`, path: '/oauth' },
     target: target as { installation: string },
   });
   vi.useRealTimers();

@@ -20,7 +20,7 @@ const pagesIn = (folder: string): string[] =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${folder}/${name}`);
 
-const paths = ['README.md', ...pagesIn('docs')];
+const paths = ['README.md', ...pagesIn('docs'), ...pagesIn('docs/how-to')];
 
 export const DOCUMENTS: readonly Document[] = paths.map((path) => ({
   path,

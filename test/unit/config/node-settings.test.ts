@@ -103,3 +103,18 @@ test('the user ids of several workers begin where systemd gives none away', () =
   expect(first('--workers', '2')).toBe(65_600);
   expect(first('--workers', '2', '--cell-user', '90000')).toBe(90_000);
 });
+
+test.each([
+  ['ANNEX_PUBLIC_ULR', ' (did you mean ANNEX_PUBLIC_URL?)'],
+  ['ANNEX_TEST_POSTGRE', ''],
+  ['ANNEX_FUZZ_SEEDS', ''],
+  ['ANNEX_SECRET', ''],
+])('an unknown variable is named, without its value: %s', (name, meant) => {
+  const problems = problemsOf([], { [name]: 'hunter2' });
+  expect(problems).toBe(`${name} is not the name of a setting${meant}. \`--help\` lists them.`);
+});
+
+test('variables of the tests, and of Kubernetes, are no mistakes', () => {
+  const env = { ANNEX_TEST_LOG: 'info', ANNEX_FUZZ_SEED: '1', ANNEX_PORT: 'x', ANNEX_SERVICE_HOST: 'x' };
+  expect(problemsOf([], env)).toBe('');
+});

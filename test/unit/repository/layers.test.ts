@@ -96,7 +96,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   'src/bundle/': [
     ['bundler.ts', 'bundler-process.ts'],
     ['bundler-child.ts', 'bundle-code.ts'],
-    ['build-problems.ts', 'bundler-wire.ts', 'reading/'],
+    ['build-problems.ts', 'bundler-wire.ts', 'jsx-in-typescript.ts', 'reading/'],
     ['bundle-result.ts', 'bundler-confinement.ts', 'upload-form.ts', 'virtual-files.ts'],
     ['jsx.ts'],
     ['glob-imports.ts', 'resolve-import.ts', 'parcel.ts', 'bundler-program.ts', 'sdk-exports.ts'],
@@ -130,7 +130,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['credentials-mask.ts'],
     ['actor.ts', 'redaction.ts', 'target.ts', 'unknown-name-errors.ts', 'example-event.ts'],
     ['configuration-', 'environment.ts', 'posted-event.ts', 'principal.ts', 'runtime-token-format.ts'],
-    ['endpoint-urls.ts'],
+    ['endpoint-urls.ts', 'oauth-state.ts'],
     ['installation.ts', 'schema-check.ts'],
     ['manifest/author-types.ts', 'manifest/manifest-schema.ts', 'manifest/stored-manifest.ts'],
     ['manifest/secrets.ts', 'manifest/block-markdown.ts'],

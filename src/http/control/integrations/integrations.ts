@@ -53,6 +53,9 @@ const IntegrationDetail = Type.Object(
       assets: Type.String({ description: 'The folder of its images.' }),
       publicEndpoint: Type.String({ description: 'Its own endpoint, one for all installations.' }),
       publicContentEndpoint: Type.String({ description: 'The same on the origin without cookies.' }),
+      oauthCallback: Type.Optional(
+        Type.String({ description: 'The redirect URL to register at a provider of OAuth.' }),
+      ),
     }),
     configurations: Type.Unsafe<Record<string, unknown>>(
       Type.Object(
