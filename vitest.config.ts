@@ -1,9 +1,14 @@
 /**
  * Test runner settings. Isolates inside the test process need V8 without Node's start-up snapshot.
  */
-import { configDefaults, defineConfig } from 'vitest/config';
+import './src/require-node.cjs';
 import { ABOUT_POSTGRES, ABOUT_SQLITE, postgresSuites } from './test/support/vitest/postgres-suites.ts';
-import { SlowFoldersFirst } from './test/support/vitest/slow-folders-first.ts';
+
+// After the check: without `npm ci` there is no such package.
+const { configDefaults, defineConfig } = await import('vitest/config');
+const sequencer = './test/support/vitest/slow-folders-first.ts';
+// Not as a text, which Vitest would bundle with its imports.
+const { SlowFoldersFirst } = await import(new URL(sequencer, import.meta.url).href);
 
 const SHARED = ['unit', 'store', 'isolate'].map((folder) => `test/${folder}/**/*.test.ts`);
 const SERVICE = ['test/service/**/*.test.ts'];

@@ -13,6 +13,7 @@ import type { Outbound } from './outbound.ts';
 import { WHOLE_LENGTH_MAX } from './outbound-whole.ts';
 import type { PendingFetches } from './pending-fetches.ts';
 import { OWN_STREAM, Traffic } from './traffic.ts';
+import { isErrorLike } from './web/console/error-stack.ts';
 import { formatError } from './web/console/format-error.ts';
 import type { CallJobs } from './web/crypto/job-port.ts';
 import { DOMException } from './web/dom-exception.ts';
@@ -35,6 +36,10 @@ const QUESTIONS_PER_ENTRY = 2_000;
  * is kept.
  */
 const EXCEPTIONS_KEPT = 8;
+
+/** Behind what was thrown, where it says nothing about its place. */
+const NO_STACK =
+  '\nOnly an Error has a stack: write `throw new Error(…)`, and the log shows the line that throws.';
 
 /** Limits until the script comes with its own. No call exists before. */
 const NOTHING_ALLOWED: PreludeSettings = {
@@ -315,7 +320,7 @@ export class Calls {
   #exception(call: Call, thrown: unknown): string {
     call.threw = true;
     call.exceptions += 1;
-    const text = formatError(thrown);
+    const text = formatError(thrown) + (isErrorLike(thrown) ? '' : NO_STACK);
     if (call.exceptions <= EXCEPTIONS_KEPT) this.#emit('log', call.id, 'error', text);
     else this.#write(call, 'error', text);
     return text;

@@ -38,9 +38,16 @@ function bounded(found: readonly Message[], severity: Problem['severity']): Prob
   return problems;
 }
 
+/** For a warning of esbuild that is about a "variable of CommonJS". */
+const IN_MODULE = {
+  message: '`module` and `exports` are not defined in a file that has `import` or `export`.',
+  hint: 'Write `export default …`.',
+};
+
 function buildProblem(message: Message, severity: Problem['severity']): Problem {
   const { location } = message;
-  const hint = message.notes.find((note) => note.location === null)?.text;
+  const known = message.id === 'commonjs-variable-in-esm' ? IN_MODULE : undefined;
+  const hint = known?.hint ?? message.notes.find((note) => note.location === null)?.text;
   return {
     severity,
     ...(location === null
@@ -50,7 +57,7 @@ function buildProblem(message: Message, severity: Problem['severity']): Problem 
           line: location.line,
           column: columnOf(location.lineText, location.column),
         }),
-    message: clip(message.text),
+    message: known?.message ?? clip(message.text),
     ...(hint === undefined ? {} : { hint: clip(hint) }),
   };
 }

@@ -19,6 +19,7 @@ import { absentInputs, refusedModules } from './absent-modules.ts';
 import { buildProblems } from './build-problems.ts';
 import { type BundleResult, SOURCE_MAP_BYTES_MAX } from './bundle-result.ts';
 import { jsxOf } from './jsx.ts';
+import { explainJsx } from './jsx-in-typescript.ts';
 import { ASYNC_HOOKS } from './node-modules.ts';
 import {
   type AbsentSink,
@@ -129,6 +130,7 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
         problems: [limitProblem({ name: 'scriptBytes', ...limit }, { hint: 'Import less.' })],
       };
     }
+    patterns.warnings.push(...(await reviewOf(metafile, upload)));
     const named = withDisplayNames(map.text);
     if (Buffer.byteLength(named) <= SOURCE_MAP_BYTES_MAX)
       return { ok: true, script: script.text, map: named, warnings: patterns.warnings };
@@ -142,6 +144,7 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
     const { errors, warnings } = error as Partial<BuildFailure>;
     // No messages: esbuild itself died. The process ends without a result, and the host reports it.
     if (errors === undefined || warnings === undefined) throw error;
+    await explainJsx(errors, upload);
     const found = buildProblems(errors, warnings.filter(isOfUpload), job.diskless);
     return { ok: false, problems: [...found.errors, ...refusedModules(absent, upload), ...found.warnings] };
   }
@@ -181,6 +184,20 @@ const sizeOfScript = ({ path, contents }: OutputFile): number =>
 /** The files of a build that are left in its script. */
 const inputsOf = ({ outputs }: Metafile): Metafile['outputs'][string]['inputs'] =>
   Object.entries(outputs).find(([path]) => path.endsWith('.js'))?.[1].inputs ?? {};
+
+/** Reviews the files of the upload that are left in the script. */
+async function reviewOf(metafile: Metafile, upload: VirtualFiles['upload']): Promise<Problem[]> {
+  // The parsers are loaded only here, after the bundle was built.
+  const { reviewCode } = await import('./code-review.ts');
+  const paths = Object.entries(inputsOf(metafile)).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+  const files = paths.flatMap(([input]) => {
+    const path = displayName(input);
+    const source = upload.get(path);
+    const isCommonJs = metafile.inputs[input]?.format === 'cjs';
+    return source === undefined ? [] : [{ path, source, isCommonJs }];
+  });
+  return reviewCode(files);
+}
 
 const namesShortened = (): Problem =>
   warning('The script is so large that local names were shortened: stack traces show the short names.', {

@@ -54,6 +54,10 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   svg: 'text',
 };
 
+/** Whether a file is code, which an entrypoint has to be. */
+export const isCode = (path: string): boolean =>
+  !RAW_TEXT.test(path) && /^(?:ts|js)x?$/.test(LOADERS[path.slice(path.lastIndexOf('.') + 1)] ?? '');
+
 /** Code that is imported as its own text, to be sent to a browser. */
 const RAW_TEXT = /\.raw\.(?:js|mjs|cjs|ts|css)$/i;
 

@@ -27,6 +27,9 @@ const WHOLE_BYTES_MAX = 64 * 1024;
  * installation is bounded.
  */
 const FAILURES_LOGGED_MAX = 10;
+/** Fetches without an answer that the line of a late call names. */
+const WAITING_NAMED_MAX = 5;
+const ORIGIN_CHARS_MAX = 200;
 
 export interface CallFetchParts {
   readonly id: number;
@@ -51,8 +54,8 @@ export class PendingFetches {
   #begun = 0;
   #failed = 0;
   readonly #met = new Set<LimitName>();
-  /** Those that wait for their answer, as the isolate sees it. */
-  readonly #waiting = new Set<number>();
+  /** Those that wait for their answer, as the isolate sees it, with the beginning of each. */
+  readonly #waiting = new Map<number, { readonly url: string; readonly since: number }>();
 
   constructor(parts: CallFetchParts) {
     this.#parts = parts;
@@ -61,6 +64,15 @@ export class PendingFetches {
   /** Limits that the fetches have met. */
   get met(): ReadonlySet<LimitName> {
     return this.#met;
+  }
+
+  /** The oldest fetches that have no answer yet, each by the origin of its URL. */
+  waiting(): string[] {
+    const now = performance.now();
+    return [...this.#waiting.values()].slice(0, WAITING_NAMED_MAX).map(({ url, since }) => {
+      const origin = URL.parse(url)?.origin.slice(0, ORIGIN_CHARS_MAX) ?? 'no URL';
+      return `${origin} for ${Math.round(now - since).toLocaleString('en-US')} ms`;
+    });
   }
 
   /** Begins a fetch. @returns false where the cell passed a limit that the isolate keeps */
@@ -91,7 +103,7 @@ export class PendingFetches {
   #collect(message: FetchMessage): void {
     const { streams, collecting, owner, limits } = this.#parts;
     const { signal } = this.#open(message.stream);
-    this.#waiting.add(message.stream);
+    this.#wait(message);
     const whole = streams.collect(message.stream, limits.fetchRequestBodyBytes, {
       collecting,
       owner,
@@ -122,13 +134,19 @@ export class PendingFetches {
     for (const abort of this.#running.values()) abort.abort();
   }
 
+  /** Of a body that was collected first, the time began with the body. */
+  #wait({ stream, url }: FetchMessage): void {
+    if (!this.#waiting.has(stream)) this.#waiting.set(stream, { url, since: performance.now() });
+  }
+
   async #run(
-    { id, stream, method, url, redirect, headers }: FetchMessage,
+    message: FetchMessage,
     body: Uint8Array | Readable | undefined,
     signal: AbortSignal,
   ): Promise<void> {
+    const { id, stream, method, url, redirect, headers } = message;
     const { egress, send, owner, limits, hosts, depth = 0 } = this.#parts;
-    this.#waiting.add(stream);
+    this.#wait(message);
     try {
       const requested = { method, url, headers, redirect, ...(body && { body }) };
       const request = { ...requested, owner, depth, limits, ...(hosts && { hosts }) };

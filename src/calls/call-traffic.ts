@@ -59,6 +59,11 @@ export class CallTraffic {
     return this.#fetches?.met;
   }
 
+  /** Its fetches that have no answer yet, in words. */
+  waiting(): string[] {
+    return this.#fetches?.waiting() ?? [];
+  }
+
   /** The call is over: ends its fetches and streams. */
   end(outcome: Outcome): void {
     this.#fetches?.end();

@@ -155,12 +155,20 @@ export class RunningCall implements CellTask {
 
   end(end: CallEnd): void {
     this.caller.onLeft = undefined;
+    if (end.outcome === 'exceededWallTime') this.#logWaiting();
     this.#traffic?.end(end.outcome);
     const complete = withMet(end, this.#traffic?.met);
     this.#parts.ended(this, complete);
     if (this.#answered) return;
     const refusal = this.#refused;
     this.#resolve(refusal ? { outcome: 'loadShed', refusal } : unanswered(complete, this.target.limits));
+  }
+
+  /** Says for what a call that took too long was waiting. */
+  #logWaiting(): void {
+    const waiting = this.#traffic?.waiting() ?? [];
+    if (waiting.length > 0)
+      this.log('warn', `At that time the call waited for the answers of fetches: ${waiting.join(', ')}.`);
   }
 
   #send(message: OtherMessage, ...bytes: Uint8Array[]): void {

@@ -43,7 +43,7 @@ interface Entry {
 
 const PORT_MAX = 65_535;
 const NO_PORT = `no port from 1 to ${PORT_MAX}`;
-const NOT_LISTED = "it is not on the operator's list of allowed destinations";
+const NOT_LISTED = "it is not on the operator's list of allowed destinations (--egress-only)";
 const LABELS = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
 
 interface Rules {
@@ -100,7 +100,7 @@ export class EgressPolicy {
   /** @returns why the target may not be reached, whatever its addresses are; undefined if it may */
   refusal({ host, port }: Target): string | undefined {
     const denied = this.#deny.find((entry) => namesHost(entry, host) && coversPort(entry, port));
-    if (denied) return `the operator's list denies ${denied.text}`;
+    if (denied) return `the operator's list denies ${denied.text} (--egress-deny)`;
     // An entry with a range is decided by the address, later.
     const listed = (entries: readonly Entry[]): readonly Entry[] =>
       entries.filter(
@@ -122,7 +122,7 @@ export class EgressPolicy {
         coversPort(entry, target.port) &&
         (namesAddress(entry, address) || (carried !== undefined && namesAddress(entry, carried))),
     );
-    if (denied) return `the operator's list denies ${denied.text}`;
+    if (denied) return `the operator's list denies ${denied.text} (--egress-deny)`;
     const names = (entry: Entry): boolean =>
       coversPort(entry, target.port) && (namesHost(entry, target.host) || namesAddress(entry, address));
     const allowed = this.#allow.filter(names);
@@ -134,7 +134,7 @@ export class EgressPolicy {
     if (allowed.length > 0) return undefined;
     if (this.#only !== undefined && listed.length === 0) return NOT_LISTED;
     const why = reasonNotPublic(address);
-    return why && `it is not public: ${why}`;
+    return why && `it is not public: ${why}; the operator can allow it (--egress-allow)`;
   }
 
   /** Whether the operator's `allow` list has this name. */
@@ -143,8 +143,9 @@ export class EgressPolicy {
   }
 
   #portRefusal(port: number): string | undefined {
-    if (this.#ports === undefined) return BAD_PORTS.has(port) ? `port ${port} is not for HTTP` : undefined;
-    return this.#ports.has(port) ? undefined : `the operator does not allow port ${port}`;
+    if (this.#ports === undefined)
+      return BAD_PORTS.has(port) ? `port ${port} is not for HTTP (--egress-ports)` : undefined;
+    return this.#ports.has(port) ? undefined : `the operator does not allow port ${port} (--egress-ports)`;
   }
 }
 

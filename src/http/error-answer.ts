@@ -13,6 +13,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AnnexError, type ErrorCode } from '../errors.ts';
 import type { Limits } from '../limits.ts';
+import { ENDPOINT_KEY } from '../model/identifiers.ts';
 import { limitError } from '../model/limit-met.ts';
 import { withoutTokens } from '../model/redaction.ts';
 import { AllowedMethods } from './allowed-methods.ts';
@@ -34,9 +35,18 @@ export function routeUnknown(
 ): AnnexError {
   const path = originalUrl.split('?', 1)[0] ?? '';
   const methods = allowedMethods.of(path);
-  const hint = methods.length === 0 ? more : ` This path accepts ${methods.join(', ')}.`;
+  const elsewhere = more || otherPlace(path, allowedMethods);
+  const hint = methods.length === 0 ? elsewhere : ` This path accepts ${methods.join(', ')}.`;
   // Messages are logged. Attack, or a mistake: the token of an install link in a mistyped path.
   return new AnnexError('ROUTE_UNKNOWN', `No route ${method} ${withoutTokens(path)}.${hint}`);
+}
+
+/** For a path that belongs to the other listener, or lacks the version of the API. */
+function otherPlace(path: string, allowedMethods: AllowedMethods): string {
+  if (ENDPOINT_KEY.test(path.slice(1).split('/', 1)[0] ?? ''))
+    return ' This is the control listener; endpoints are on the public listener (--public-port, by default 7701).';
+  if (path.startsWith('/v1/') || allowedMethods.of(`/v1${path}`).length === 0) return '';
+  return ' Paths of the API begin with /v1.';
 }
 
 /**

@@ -12,6 +12,7 @@ import { readYaml } from '../../model/manifest/yaml-source.ts';
 import { isError, type Problem, problem } from '../../model/problem.ts';
 import { quote } from '../upload.ts';
 import type { UploadForm } from '../upload-form.ts';
+import { isCode } from '../virtual-files.ts';
 import { absentHint } from './absent-file.ts';
 import { collectImages, type NamedImage } from './images.ts';
 import { type ReceivedUpload, readForm } from './read-form.ts';
@@ -104,7 +105,13 @@ function entryOf(upload: ReceivedUpload, parsed: ParsedManifest, problems: Probl
   // Undefined: the manifest could not be read that far, and its problems already say so.
   if (script === null || script === undefined) return undefined;
   const entry = `${upload.folder}${script.replace(/^(\.\/)+/, '')}`;
-  if (upload.files.has(entry)) return entry;
+  if (upload.files.has(entry) && isCode(entry)) return entry;
+  if (upload.files.has(entry)) {
+    const hint = 'Name the file that has the default export, such as src/index.ts.';
+    const message = `"script" names ${quote(script)}, which is no JavaScript or TypeScript file.`;
+    problems.push(problem(message, { ...parsed.placeOf(['script']), hint }));
+    return undefined;
+  }
   const hint = absentHint(entry, upload.files) ?? 'Name an uploaded file, relative to the manifest.';
   problems.push(
     problem(`The entrypoint ${quote(script)} is not among the uploaded files.`, {

@@ -50,7 +50,9 @@ export function receiverOf(text: string, { policy, allowHttp, findLoopback }: Re
   const loopback = found?.kind === 'product' ? undefined : found;
   // An endpoint of this service is reached without a network.
   if (url.protocol === 'http:' && !allowHttp && loopback === undefined)
-    throw refusal('The URL is of http, and this service posts to receivers with https only.');
+    throw refusal(
+      'The URL is of http, and this service posts to receivers with https only; the operator can allow http (--webhook-http allow).',
+    );
   if (loopback?.kind === 'api')
     throw refusal('The URL is one of the API of this service, which cannot be a receiver.');
   if (loopback !== undefined) return { url, loopback, path: loopback.path };

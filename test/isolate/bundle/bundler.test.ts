@@ -172,7 +172,7 @@ describe('a script', () => {
 
   test('carries warnings that name the place', async () => {
     const result = await bundled(
-      uploaded({ 'index.js': 'export default 1;\nif (x === NaN) y();' }),
+      uploaded({ 'index.js': 'export default 1; let x, y;\nif (x === NaN) y();' }),
       'index.js',
     );
     expect(result).toMatchObject({
@@ -198,6 +198,27 @@ describe('problems', () => {
         message: '"./missing" is not in the upload.',
       },
     ]);
+  });
+
+  test.each([
+    ['const a = <block controls={[]}><text>Hi</text></block>;', 'src/panel.ts', 'panel.tsx'],
+    ['export const draw = () => (\n  <text style="bold">Hi</text>\n);', 'src/panel.mts', 'panel.tsx'],
+  ])('say that JSX needs a file of its own kind: %s', async (source, path, renamed) => {
+    const problems = await refused({ [path]: source, 'index.ts': `import "./${path}"; export default 1;` });
+    expect(problems).toMatchObject([
+      {
+        severity: 'error',
+        file: path,
+        line: expect.any(Number),
+        message: 'This file has JSX, and the name of such a file has to end with .tsx.',
+        hint: `Rename it to "${renamed}", also where it is named.`,
+      },
+    ]);
+  });
+
+  test('say nothing of JSX about other faults of TypeScript', async () => {
+    const [found] = await refused({ 'index.ts': 'const a = <T,>(x: T) => x;\nconst = 1;' });
+    expect(found).toMatchObject({ line: 2, message: expect.not.stringContaining('JSX') });
   });
 
   test('name an entry that was not uploaded', async () => {
@@ -283,5 +304,99 @@ describe('the host', () => {
       'node_modules/@annex/sdk/index.js': 'export const createIntegration = "forged";',
     };
     expect(await evaluate(files)).toBe('createIntegration');
+  });
+});
+
+describe('a review of the own files', () => {
+  const warned = async (files: Record<string, string>, entry = 'index.ts') => {
+    const result = await bundled(uploaded(files), entry);
+    if (!result.ok) throw new Error(JSON.stringify(result.problems));
+    return result.warnings.map(({ file, line, column, message }) => `${file}:${line}:${column} ${message}`);
+  };
+  const of = (place: string, name: string) =>
+    `${place} "${name}" is not defined: neither in this file, nor by the platform.`;
+
+  test('names what nothing defines, with its place in TypeScript and JSX', async () => {
+    expect(
+      await warned({
+        'index.ts': [
+          'import { panel } from "./panel.tsx";',
+          'interface Wide { readonly a: string }',
+          'const kept = (text: string): Wide => ({ a: text });',
+          'export default { fetch: (r: Request) => Responze.json(kept(tex)) , panel };',
+          'export const again = () => tex;',
+        ].join('\n'),
+        'panel.tsx': 'export const panel = () => <block><text>{label}</text></block>;',
+      }),
+    ).toEqual(
+      expect.arrayContaining([
+        of('index.ts:4:41', 'Responze'),
+        of('index.ts:4:60', 'tex'),
+        of('panel.tsx:1:42', 'label'),
+      ]),
+    );
+  });
+
+  test.each([
+    ['globals of an isolate', 'new URL("a:b"); structuredClone(Temporal); console.log(globalThis, self);'],
+    ['names that the bundler gives', 'Buffer.from(process.env.NODE_ENV + MODE); setImmediate(() => global);'],
+    [
+      'names that code asks for',
+      'if (typeof window !== "undefined") window.alert(document2); var document2;',
+    ],
+    ['names whose absence is caught', 'try { localStorage.x = 1; } catch { }'],
+    [
+      'names that the code puts on the global object',
+      'globalThis.shared = 1; later(); function later() { shared; }',
+    ],
+    [
+      'arguments, labels, members, and names of functions',
+      'a: for (;;) { break a; } ({ b: 1 }).b; (function c() { arguments; c; })();',
+    ],
+    ['names that evaluated code may declare', 'export const run = (text) => { eval(text); return made; };'],
+    ['require of another file', 'export const d = () => require("./d.js");'],
+    ['types', 'declare const e: string; type F = typeof e; enum G { H } G.H as unknown as F;'],
+  ])('says nothing of %s', async (_, source) => {
+    const files = {
+      'index.ts': `${source}\nexport default 1;`,
+      'd.js': 'module.exports = __filename2; var __filename2;',
+    };
+    const found = (await warned(files)).filter((text) => text.includes('is not defined'));
+    expect(found).toEqual([]);
+  });
+
+  test('looks at no package, and at no file that the bundle leaves out', async () => {
+    const files = {
+      'index.ts': 'import { a } from "b"; export default a;',
+      'c.ts': 'export const unused = () => nowhere;',
+      'node_modules/b/package.json': '{"name":"b","main":"index.js"}',
+      'node_modules/b/index.js': 'exports.a = () => nothing;',
+    };
+    expect(await warned(files)).toEqual([]);
+  });
+
+  test('names module.exports in a module, and not in CommonJS', async () => {
+    expect(await warned({ 'index.js': 'module.exports = { fetch() {} };' }, 'index.js')).toEqual([]);
+    const source = 'export const a = 1;\nconst later = () => { module.exports = a; };\nexport default later;';
+    expect(await warned({ 'index.js': source }, 'index.js')).toEqual([
+      'index.js:2:23 `module` and `exports` are not defined in a file that has `import` or `export`.',
+    ]);
+  });
+
+  test('names where a text is thrown, which has no stack', async () => {
+    const source = 'export default () => {\n  if (1) throw new Error("a");\n  throw `b`;\n};';
+    expect(await warned({ 'index.ts': source })).toEqual([
+      'index.ts:3:3 What is thrown here is no Error, so the log cannot show its place.',
+    ]);
+  });
+
+  // Attack: a publish that takes long, or whose answer is large.
+  test('is bounded in warnings and bytes, and in the depth of code', async () => {
+    const many = Array.from({ length: 500 }, (_, i) => `none${i};`).join('\n');
+    expect(await warned({ 'index.ts': `export default () => {${many}};` })).toHaveLength(20);
+    const large = `export default () => none;//${'x'.repeat(128 * 1024)}`;
+    expect(await warned({ 'index.ts': large })).toEqual([]);
+    const deep = `export default () => ${'['.repeat(1_500)}none${']'.repeat(1_500)};`;
+    expect((await bundled(uploaded({ 'index.ts': deep }), 'index.ts')).ok).toBe(true);
   });
 });

@@ -1,6 +1,7 @@
 /** The global object of an isolate: its members, and that none of them escapes the memory limit. */
 import ivm from 'isolated-vm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ISOLATE_GLOBALS } from '../../../src/bundle/isolate-globals.ts';
 import { TestService } from '../../support/service.ts';
 import { createWebIsolate, type WebIsolate } from '../../support/web/web-isolate.ts';
 
@@ -59,6 +60,10 @@ beforeAll(async () => {
   isolate = await createWebIsolate();
 });
 afterAll(() => isolate.dispose());
+
+test('the bundler knows exactly these globals, and warns of other names', () => {
+  expect([...ISOLATE_GLOBALS].sort()).toEqual([...ENGINE, ...PLATFORM].sort());
+});
 
 test('globals are defined as in a browser', async () => {
   expect(

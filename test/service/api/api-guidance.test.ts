@@ -4,7 +4,8 @@
  */
 import { beforeAll, expect, test } from 'vitest';
 import { faultText } from '../../../src/model/schema-fault.ts';
-import { TestService } from '../../support/service.ts';
+import { errorOf, exchange } from '../../support/http/raw-http.ts';
+import { startTestService, TestService } from '../../support/service.ts';
 
 let annex: TestService;
 beforeAll(async () => {
@@ -63,9 +64,63 @@ test.each([
   ],
   ['GET', '/v1/deliveries//redeliver', 'No route GET /v1/deliveries//redeliver.'],
   ['GET', '/v1/event', 'No route GET /v1/event.'],
+  ['GET', '/integrations', 'No route GET /integrations. Paths of the API begin with /v1.'],
+  [
+    'POST',
+    '/integrations/x/installations',
+    'No route POST /integrations/x/installations. Paths of the API begin with /v1.',
+  ],
+  ['GET', '/nothing', 'No route GET /nothing.'],
+  [
+    'POST',
+    `/${'a'.repeat(32)}/v1`,
+    `No route POST /${'a'.repeat(32)}/v1. This is the control listener; endpoints are on the public listener (--public-port, by default 7701).`,
+  ],
 ])('%s %s is answered with what the path takes', async (method, path, message) => {
   const { status, body } = await annex.api(method, path);
   expect([status, body['error']]).toMatchObject([404, { code: 'ROUTE_UNKNOWN', message }]);
+});
+
+test.each(['/v1/integrations', '/v1', '/metrics', '/healthz?x', '/readyz'])(
+  'a request to %s of the public listener is answered with the listener that has it',
+  async (path) => {
+    const response = await fetch(`${annex.service.publicUrl}${path}`);
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    expect([response.status, error.code]).toEqual([404, 'ENDPOINT_UNKNOWN']);
+    expect(error.message).toBe(
+      'No installation answers at this URL. This is the public listener; the API is on the control listener (--control-port, by default 7700).',
+    );
+  },
+);
+
+test('an unknown endpoint is answered without such a hint', async () => {
+  const response = await fetch(`${annex.service.publicUrl}/${'a'.repeat(32)}/v1x`);
+  expect(await response.json()).toMatchObject({ error: { message: 'No installation answers at this URL.' } });
+});
+
+test('an unknown host is answered with the setting that names hosts', async () => {
+  const ask = (url: string) =>
+    exchange(url, 'GET /v1/integrations HTTP/1.1\r\nhost: annex.internal\r\nconnection: close\r\n\r\n');
+  expect(errorOf(await ask(annex.service.controlUrl)).message).toBe(
+    'This listener does not answer to "annex.internal": use an IP address or localhost, or name the host with --control-names (ANNEX_CONTROL_NAMES).',
+  );
+  const named = await startTestService({ flags: ['--public-url', 'https://hooks.example.com'] });
+  expect(errorOf(await ask(named.service.publicUrl)).message).toBe(
+    'This listener does not answer to "annex.internal": it answers to the host of --public-url (ANNEX_PUBLIC_URL).',
+  );
+});
+
+test('a thrown text is logged with what shows its line, and the publish warns of its place', async () => {
+  const source = 'export default {\n  fetch() { throw "no stack here"; },\n};';
+  const published = await annex.tryPublish('thrower', { 'index.js': source });
+  expect(published.body).toMatchObject({
+    warnings: [{ file: 'index.js', line: 2, column: 13, message: expect.stringContaining('no Error') }],
+  });
+  const installed = await annex.install('thrower');
+  await fetch(installed.endpoint);
+  expect((await annex.log(installed)).map(({ text }) => text)).toContain(
+    "'no stack here'\nOnly an Error has a stack: write `throw new Error(…)`, and the log shows the line that throws.",
+  );
 });
 
 test('an invalid time is answered with a valid example', async () => {

@@ -287,7 +287,11 @@ describe('a component that fails is 502', () => {
     const answer = await draw('crash');
     expect(codeOf(answer)).toBe('502 RENDER_FAILED');
     expect(answer.text).not.toContain('secret reason');
-    expect((await service.log(installed)).map(({ text }) => text).join('\n')).toContain('the secret reason');
+    const log = (await service.log(installed)).map(({ text }) => text).join('\n');
+    expect(log).toMatch(/Error: the secret reason\n +at .*index\.tsx:\d+:\d+/);
+    expect(log).toContain(
+      'The component "drawing" failed while it rendered; the line of the same request has the exception.',
+    );
   });
 
   test.each([

@@ -107,7 +107,9 @@ describe('a server of this machine', () => {
       allow: '127.0.0.1',
       deny: '127.0.0.0/8',
     });
-    expect(detail).toBe(`127.0.0.1:${port} was refused: the operator's list denies 127.0.0.0/8.`);
+    expect(detail).toBe(
+      `127.0.0.1:${port} was refused: the operator's list denies 127.0.0.0/8 (--egress-deny).`,
+    );
     expect(reached).toBe(0);
   });
 });
@@ -118,7 +120,7 @@ describe('a name', () => {
     const { message, detail } = await refusal('http://rebind.example/path?key=k3y', { allow: '', lookup });
     expect(message).toBe(NO_ADDRESS);
     expect(detail).toBe(
-      'rebind.example:80 at 10.11.12.13 was refused: it is not public: private (10.0.0.0/8).',
+      'rebind.example:80 at 10.11.12.13 was refused: it is not public: private (10.0.0.0/8); the operator can allow it (--egress-allow).',
     );
   });
 

@@ -29,7 +29,7 @@ describe('refused when it is saved and when it is posted:', () => {
     [
       'without TLS',
       'http://receiver.example/',
-      /of http, and this service posts to receivers with https only/,
+      /of http, and this service posts to receivers with https only; the operator can allow http \(--webhook-http allow\)/,
     ],
     ['to a URL with a user name', 'https://bank.example@receiver.example/', /user name or a password/],
     ['to a URL with an empty user name', 'https://@receiver.example/', /user name or a password/],
@@ -90,7 +90,8 @@ describe('a name is blocked when it is resolved', () => {
     expect(client.refusalOf(url)).toBeUndefined();
     expect(await postTo(client, url)).toEqual({
       kind: 'blocked',
-      detail: 'inside.example:443 at 10.0.0.5 was refused: it is not public: private (10.0.0.0/8).',
+      detail:
+        'inside.example:443 at 10.0.0.5 was refused: it is not public: private (10.0.0.0/8); the operator can allow it (--egress-allow).',
     });
   });
 

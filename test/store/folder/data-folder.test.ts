@@ -128,3 +128,13 @@ test('a store records the version that last opened it', async () => {
   expect(await noted('1.20.3')).toBe(1_020_003);
   expect(await noted('1.21.0-rc.1')).toBe(1_021_000);
 });
+
+// Without a check, a start below /proc never ends: it tries to create the folder for ever.
+test.each(['/proc/annex', '/proc/1/annex/data', '/sys/annex'])(
+  'a folder that the kernel makes up is refused: %s',
+  async (folder) => {
+    await expect(openStore(storeOptions(folder))).rejects.toThrow(
+      `the data folder ${folder} is in a file system of the kernel, which stores no files; name a folder on a disk (--data).`,
+    );
+  },
+);

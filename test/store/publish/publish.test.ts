@@ -324,6 +324,29 @@ describe('publishing', () => {
     });
   });
 
+  test.each(['README.md', 'data.json', 'style.css', 'page.raw.js', 'manifest.yaml'])(
+    'an entrypoint that is no code is refused at its line of the manifest: %s',
+    async (script) => {
+      const { publish } = await publisherOver();
+      const manifest = manifestYaml({}, `script: ${script}`);
+      const parts: Part[] = [
+        ['manifest', manifest],
+        ['files', 'x: y', script],
+      ];
+      expect(await publish(parts, acme)).toMatchObject({
+        ok: false,
+        problems: [
+          {
+            file: 'platform-manifest.yaml',
+            line: manifest.split('\n').findIndex((line) => line.startsWith('script:')) + 1,
+            message: `"script" names "${script}", which is no JavaScript or TypeScript file.`,
+            hint: 'Name the file that has the default export, such as src/index.ts.',
+          },
+        ],
+      });
+    },
+  );
+
   test('a ready script has the same rules as files', async () => {
     const { publish } = await publisherOver();
     const problemsOfScript = async (script: string) => {

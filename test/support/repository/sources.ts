@@ -25,9 +25,10 @@ export interface Import {
 
 /** Relative imports of a file, as paths from the project's root; type-only imports are marked. */
 export function imports(path: string): Import[] {
-  const pattern = /^(?:import|export)\s+(type\s)?[^;]*?from '(\.[^']+)'|import '(\.[^']+)'/gm;
-  return [...read(path).matchAll(pattern)].map(([, typeOnly, from, bare]) => ({
-    path: relative(ROOT, join(ROOT, dirname(path), from ?? bare ?? '')),
+  const pattern =
+    /^(?:import|export)\s+(type\s)?[^;]*?from '(\.[^']+)'|import '(\.[^']+)'|await import\('(\.[^']+)'\)/gm;
+  return [...read(path).matchAll(pattern)].map(([, typeOnly, from, bare, lazy]) => ({
+    path: relative(ROOT, join(ROOT, dirname(path), from ?? bare ?? lazy ?? '')),
     typeOnly: typeOnly !== undefined,
   }));
 }

@@ -223,7 +223,7 @@ describe('the list of ports', () => {
     const { refusal, addressRefusal } = bound(policy('db.internal:8080', '', { ports: '80, 443' }));
     expect(refusal(at('example.com', 80))).toBeUndefined();
     expect(addressRefusal(at('example.com', 443), '8.8.8.8')).toBeUndefined();
-    expect(refusal(at('example.com', 8443))).toBe('the operator does not allow port 8443');
+    expect(refusal(at('example.com', 8443))).toBe('the operator does not allow port 8443 (--egress-ports)');
     expect(addressRefusal(at('example.com', 8443), '8.8.8.8')).toMatch(/does not allow port 8443/);
     expect(addressRefusal(at('db.internal', 8080), '10.0.0.1')).toBeUndefined();
     expect(refusal(at('other.example', 8080))).toMatch(/does not allow port/);

@@ -5,9 +5,9 @@
  * Each mistake that an operator can make with it has an error that names the file and what to do; a
  * bare `EACCES` names neither.
  */
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, statfsSync } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 const DATABASE_FILE = 'annex.db';
 /** SQLite's primary result codes. */
@@ -21,6 +21,7 @@ export const databaseFile = (folder: string): string => join(folder, DATABASE_FI
  */
 export async function prepareFolder(folder: string): Promise<string> {
   const file = databaseFile(folder);
+  refuseKernelFolder(folder);
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause) => {
     throw unusableFolder(folder, cause);
   });
@@ -31,6 +32,23 @@ export async function prepareFolder(folder: string): Promise<string> {
   });
   await handle.close();
   return file;
+}
+
+/** `f_type` of file systems that the kernel makes up: proc and sysfs. */
+const KERNEL_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x9fa0, 0x62656572]);
+
+/**
+ * Below /proc, Node retries to create a folder for ever: each parent seems to be absent.
+ *
+ * @throws Error if the folder lies, or would lie, in such a file system
+ */
+function refuseKernelFolder(folder: string): void {
+  let nearest = resolve(folder);
+  while (!isThere(nearest) && dirname(nearest) !== nearest) nearest = dirname(nearest);
+  if (KERNEL_FILE_SYSTEMS.has(statfsSync(nearest).type))
+    throw new Error(
+      `the data folder ${folder} is in a file system of the kernel, which stores no files; name a folder on a disk (--data).`,
+    );
 }
 
 /**

@@ -85,13 +85,27 @@ export class Renderer {
     const envelope = { event, environment: target.environmentJson };
     const result = await this.#parts.dispatch.call(target, envelope, requestId, caller);
     if (result.response === undefined) {
-      if (result.outcome === 'exception') throw failed(componentId);
+      if (result.outcome === 'exception') throw this.#failed(target, requestId, input);
       throw result.refusal ?? outcomeError(result.outcome, result);
     }
     const drawn: Drawn = { requestId, target, componentId, response: result.response, mask };
-    const rendering = await this.#read(drawn);
+    const rendering = await this.#read(drawn).catch((cause: unknown) => {
+      const isUnexplained = cause instanceof AnnexError && cause.message === failed(componentId).message;
+      throw isUnexplained ? this.#failed(target, requestId, input) : cause;
+    });
     const maxAge = maxAgeOf(result.response);
     return { rendering: mask?.masked(rendering) ?? rendering, ...(maxAge !== undefined && { maxAge }) };
+  }
+
+  /**
+   * The caller learns that the log has the reason. There, the exception names a place in the code,
+   * and this line the component.
+   */
+  #failed(target: Target, requestId: string, { componentId, action }: RenderInput): AnnexError {
+    const when = action === undefined ? 'while it rendered' : `after the action ${nameOfAction(action)}`;
+    const text = `The component "${componentId}" failed ${when}; the line of the same request has the exception.`;
+    this.#parts.observer.log(target, requestId, 'error', text);
+    return failed(componentId);
   }
 
   async #configurationComponentsOf({ integration, version }: Target): Promise<ReadonlySet<string>> {
@@ -190,6 +204,11 @@ function maxAgeOf({ headers }: CallResponse): string | undefined {
   const [, value] = headers.find(([name]) => name === 'cache-control') ?? [];
   return MAX_AGE.exec(value ?? '')?.[1];
 }
+
+const ACTION_CHARS_MAX = 80;
+
+const nameOfAction = ({ action }: JsonObject): string =>
+  typeof action === 'string' ? JSON.stringify(action.slice(0, ACTION_CHARS_MAX)) : 'without a name';
 
 const failed = (componentId: string, exposed?: string): AnnexError =>
   new AnnexError(
