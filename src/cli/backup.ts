@@ -6,19 +6,16 @@
  * would open every sealed value in it. It prints which keys a restore needs, and whether the key
  * ring holds them.
  */
-import { readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
-import { ConfigError, readConfig } from '../config.ts';
-import { databaseFile } from '../database/sqlite/files/data-folder.ts';
-import { type BackupStep, backUp } from '../store/backup.ts';
-import { vaultKeyId } from '../store/vault/vault.ts';
-import { type KeySource, type KeyUse, parseKeyRing } from '../store/vault/vault-key.ts';
+import { ConfigError } from '../config.ts';
+import type { BackupStep } from '../store/backup.ts';
+import { backUpFolder, mib } from './operator/folder-backup.ts';
+import { UsageError } from './terminal/failure.ts';
 
 const EXIT_USAGE = 2;
 /** Added to the signal number for the exit code, as shells do. */
 const SIGNAL_EXIT = 128;
-const MIB = 2 ** 20;
 
 const HELP = `usage: npm run backup -- --to <file> [--data <folder>] [--vault-key-file <file>]
 
@@ -29,29 +26,19 @@ Copies the database into one file, while the service runs, and checks the copy. 
   --help             print this
 `;
 
-const ON_POSTGRES =
-  'ANNEX_DATABASE_URL is set: this command copies the SQLite file of a data folder. Back up PostgreSQL with pg_dump, ' +
-  'or with the continuous archiving of its server, and keep the keys of the vault elsewhere (docs/operating.md).';
-
-class UsageError extends Error {}
-
 async function main(flags: readonly string[]): Promise<void> {
   if (flags.includes('--help') || flags.includes('-h')) {
     process.stdout.write(HELP);
     return;
   }
   const { to, rest } = targetIn(flags);
-  const { dataFolder, vaultKeys, databaseUrl } = readConfig(rest, process.env);
-  if (databaseUrl !== undefined) throw new UsageError(ON_POSTGRES);
-  const database = databaseFile(dataFolder);
-  const { bytes, keys } = await backUp({
-    database,
+  const { bytes, aboutKeys } = await backUpFolder(rest, process.env, {
     to: resolve(to),
     progress: reportProgress,
     abandonable: onSignal,
   });
   process.stdout.write(`${resolve(to)}: ${mib(bytes)}, checked.\n`);
-  process.stdout.write(await aboutKeys(keys, vaultKeys));
+  process.stdout.write(aboutKeys);
 }
 
 /** Set when a signal arrives; later errors are its consequence and are not printed. */
@@ -87,34 +74,6 @@ function reportProgress(step: BackupStep): void {
   else if (step.bytes === 0) process.stdout.write(`copying ${mib(step.of)}\n`);
   else process.stdout.write(`copied ${mib(step.bytes)} of ${mib(step.of)}\n`);
 }
-
-/** The sentences about the keys that a restore needs. They show no key and no part of one. */
-async function aboutKeys(keys: readonly KeyUse[], source: KeySource): Promise<string> {
-  if (keys.length === 0) return 'Nothing in it is sealed, so it needs no key.\n';
-  const where = 'ring' in source ? 'ANNEX_VAULT_KEYS' : source.file;
-  const keyList = keys
-    .map(({ keyId, values }) => `${keyId} (${values} ${values === 1 ? 'value' : 'values'})`)
-    .join(', ');
-  const notice =
-    `The vault's keys are not in it. Secrets and credentials in it are sealed with ${keyList}; without these keys they cannot be ` +
-    `opened again. Keep ${where} as well, in another place than the backup.\n`;
-  const heldIds = await heldKeys(source);
-  if (heldIds === undefined)
-    return `${notice}${where} could not be read, so this command cannot say whether they are there.\n`;
-  const missing = keys.filter(({ keyId }) => !heldIds.includes(keyId));
-  if (missing.length === 0) return notice;
-  return `${notice}WARNING: ${where} does not hold ${missing.map(({ keyId }) => keyId).join(', ')}.\n`;
-}
-
-/** Ids of the keys in the ring; undefined if the ring cannot be read. */
-async function heldKeys(source: KeySource): Promise<readonly string[] | undefined> {
-  if ('ring' in source) return source.ring.map(vaultKeyId);
-  const text = await readFile(source.file, 'utf8').catch(() => undefined);
-  const parsed = text === undefined ? undefined : parseKeyRing(text);
-  return parsed?.ok === true ? parsed.ring.map(vaultKeyId) : undefined;
-}
-
-const mib = (bytes: number): string => `${(bytes / MIB).toFixed(1)} MiB`;
 
 main(process.argv.slice(2)).catch((cause: unknown) => {
   if (isInterrupted) return;

@@ -5,6 +5,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Annex } from '../../packages/client/src/index.ts';
 import type { Connection } from './profile/connection.ts';
+import type { Failure } from './terminal/failure.ts';
 import type { Output } from './terminal/output.ts';
 
 export interface CommandContext {
@@ -35,4 +36,8 @@ export interface CommandContext {
   client(): Promise<Annex>;
   /** The API of another service, or with another token, which is from `tokenFrom`. */
   readonly clientOf: (url: string, token: string | undefined, tokenFrom: string) => Annex;
+  /** What the service's answer means, for commands that report a failure as data. */
+  readonly explain: (cause: unknown) => Failure;
+  /** Versions of this program and of the service that answered; undefined if it tells none. */
+  readonly versions: () => readonly [string, string | undefined];
 }

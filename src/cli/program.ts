@@ -37,6 +37,12 @@ const EXAMPLES: readonly Example[] = [
   { line: 'annex new hello && annex publish hello', does: 'write an integration and publish it' },
   { line: 'annex doctor', does: 'find out what is wrong' },
 ];
+/** Flags and help of the options of every command. */
+export const GLOBAL_OPTIONS: readonly (readonly [flags: string, help: string])[] = [
+  ['--json', 'print data as JSON: one value, or one a line for a stream'],
+  ['--no-color', 'print no styles (as NO_COLOR=1 does)'],
+  ['--profile <name>', 'use the service of this profile'],
+];
 export const EXIT_MEANINGS = {
   [EXIT.ok]: 'done',
   [EXIT.failed]: 'refused, problems found, or the service cannot be reached',
@@ -50,12 +56,10 @@ export function makeProgram(parts: ProgramParts): Parser {
   const root = new Parser('annex')
     .description(SUMMARY)
     .version(parts.version, '-V, --version', 'print the version')
-    .option('--json', 'print data as JSON: one value, or one a line for a stream')
-    .option('--no-color', 'print no styles (as NO_COLOR=1 does)')
-    .option('--profile <name>', 'use the service of this profile')
     .helpCommand(false)
     .addHelpText('after', helpTail(EXAMPLES));
   settle(root, parts);
+  for (const [flags, help] of GLOBAL_OPTIONS) root.option(flags, help);
   for (const entry of parts.entries) {
     if (isGroup(entry)) root.addCommand(groupParser(root, entry, parts));
     else root.addCommand(commandParser(root, entry, parts));

@@ -100,6 +100,8 @@ class Run {
       connection: () => access.connection(),
       client: () => access.client(),
       clientOf: (url, token, tokenFrom) => access.clientOf(url, token, tokenFrom),
+      explain: (cause) => explain(cause, access.asked),
+      versions: () => access.versions,
     };
   }
 

@@ -6,9 +6,8 @@
  * background after its next start. It cannot change a key ring that is set by a variable, and it
  * never shows a key.
  */
-import { randomBytes } from 'node:crypto';
-import { ConfigError, readConfig } from '../config.ts';
-import { addKeyTo } from '../store/vault/vault-key.ts';
+import { ConfigError } from '../config.ts';
+import { rotateVault } from './operator/vault-rotation.ts';
 
 const EXIT_USAGE = 2;
 
@@ -25,17 +24,7 @@ async function main(flags: readonly string[]): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  const { vaultKeys } = readConfig(flags, process.env);
-  if (!('file' in vaultKeys)) {
-    throw new Error(
-      'The keys are in ANNEX_VAULT_KEYS. Put a new one before them there (openssl rand -base64 32), and start the service again.',
-    );
-  }
-  const key = await addKeyTo(vaultKeys.file, randomBytes);
-  process.stdout.write(
-    `${vaultKeys.file} begins with a new key, ${key}. Put the file into your backup, and start the service again:\n` +
-      'it seals everything anew in the background, and its log says when the keys after the first are no longer needed.\n',
-  );
+  process.stdout.write((await rotateVault(flags, process.env)).text);
 }
 
 main(process.argv.slice(2)).catch((cause: unknown) => {

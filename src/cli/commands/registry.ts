@@ -5,18 +5,32 @@
 import type { Command, CommandGroup } from '../command.ts';
 import { call } from './call.ts';
 import { deliveries } from './deliveries.ts';
+import { api } from './api.ts';
+import { backup } from './backup.ts';
+import { completionsOf } from './completions.ts';
+import { configure } from './configure.ts';
+import { copy } from './copy.ts';
+import { doctor } from './doctor.ts';
+import { helpOf } from './help.ts';
+import { install } from './install.ts';
+import { installations } from './installations.ts';
 import { integrations } from './integrations.ts';
 import { listen } from './listen.ts';
 import { login } from './login.ts';
 import { logs } from './logs.ts';
 import { profile } from './profile.ts';
 import { render } from './render.ts';
+import { pause } from './pause.ts';
+import { profile } from './profile.ts';
+import { resume } from './resume.ts';
 import { rollback } from './rollback.ts';
 import { serve } from './serve.ts';
 import { tail } from './tail.ts';
 import { token } from './token.ts';
 import { trigger } from './trigger.ts';
 import { types } from './types.ts';
+import { uninstall } from './uninstall.ts';
+import { vault } from './vault.ts';
 import { versions } from './versions.ts';
 
 export const COMMANDS: readonly (Command | CommandGroup)[] = [
@@ -32,7 +46,20 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   tail,
   deliveries,
   listen,
+  install,
+  uninstall,
+  installations,
+  configure,
+  pause,
+  resume,
   login,
   profile,
   token,
+  api,
+  doctor,
+  backup,
+  copy,
+  vault,
+  helpOf(() => COMMANDS),
+  completionsOf(() => COMMANDS),
 ];

@@ -31,8 +31,11 @@ export class ServiceAccess {
   get asked(): Asked | undefined {
     if (this.#found === undefined) return undefined;
     const { url, tokenFrom } = this.#found;
-    const versions = [this.#parts.version, this.#itsVersion] as const;
-    return { url, tokenFrom, isLoopback: isLoopback(url), versions };
+    return { url, tokenFrom, isLoopback: isLoopback(url), versions: this.versions };
+  }
+
+  get versions(): readonly [string, string | undefined] {
+    return [this.#parts.version, this.#itsVersion];
   }
 
   async connection(): Promise<Connection> {

@@ -83,6 +83,11 @@ export class Output {
     this.#write(`${this.#joined(pieces, 'stdout')}\n`);
   }
 
+  /** A value as JSON for people: the data of a command that has no other form. */
+  json(value: unknown): void {
+    this.#write(`${safeJson(value, 2)}\n`);
+  }
+
   /** Columns of data for people, under their titles; nothing if there are no rows. */
   table(titles: readonly string[], rows: readonly (readonly Piece[])[]): void {
     const all = [titles.map((title) => paint('dim', title)), ...rows];

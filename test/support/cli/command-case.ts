@@ -15,9 +15,13 @@ export interface FailingRun {
   readonly says: RegExp;
 }
 
-export interface CommandCase {
+interface AnyCase {
   /** The words that select the command, as `token create`. */
   readonly command: string;
+  readonly failures: readonly [FailingRun, FailingRun, FailingRun, ...FailingRun[]];
+}
+
+interface SucceedingCase extends AnyCase {
   /**
    * Prepares what the command needs, and returns its invocation with all words. Called twice: for
    * people and with `--json`.
@@ -25,5 +29,11 @@ export interface CommandCase {
   readonly success: (world: CommandWorld) => Prepared;
   /** What standard output shows to people. */
   readonly shows: RegExp;
-  readonly failures: readonly [FailingRun, FailingRun, FailingRun, ...FailingRun[]];
 }
+
+interface CaseElsewhere extends AnyCase {
+  /** The test of its success, which needs more than a service. */
+  readonly successIn: string;
+}
+
+export type CommandCase = SucceedingCase | CaseElsewhere;

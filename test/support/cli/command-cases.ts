@@ -1,7 +1,10 @@
 /** The rows of all commands. A test fails for a command that has none. */
+import { INSTALLATION_CASES } from './cases/installation.ts';
 import { INTEGRATION_CASES } from './cases/integrations.ts';
 import { LOGIN_CASES } from './cases/login.ts';
+import { OPERATOR_CASES } from './cases/operator.ts';
 import { PROFILE_CASES } from './cases/profile.ts';
+import { PROGRAM_CASES } from './cases/program.ts';
 import { SERVE_CASES } from './cases/serve.ts';
 import { TOKEN_CASES } from './cases/token.ts';
 import { TRAFFIC_CASES } from './cases/traffic.ts';
@@ -12,6 +15,9 @@ export const COMMAND_CASES: readonly CommandCase[] = [
   ...SERVE_CASES,
   ...TYPES_CASES,
   ...INTEGRATION_CASES,
+  ...INSTALLATION_CASES,
+  ...OPERATOR_CASES,
+  ...PROGRAM_CASES,
   ...LOGIN_CASES,
   ...PROFILE_CASES,
   ...TOKEN_CASES,

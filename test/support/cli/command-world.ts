@@ -11,12 +11,22 @@ import { TestService } from '../service.ts';
 
 const CODE = { 'index.js': 'export default { fetch: () => new Response("ok") };' };
 
+const SETTINGS = `configurations:
+  account:
+    properties:
+      greeting: { type: string, enum: [Hello, Good day], default: Hello }
+      times: { type: number }
+      loud: { type: boolean }
+    required: [times]
+`;
+
 export class CommandWorld {
   readonly service: TestService;
   readonly #base: string;
   readonly #closedPort: number;
   #integrations = 0;
   #shared: Promise<string> | undefined;
+  #settings: Promise<string> | undefined;
 
   private constructor(service: TestService, base: string, closedPort: number) {
     this.#closedPort = closedPort;
@@ -26,7 +36,8 @@ export class CommandWorld {
 
   static async start(): Promise<CommandWorld> {
     const base = await mkdtemp(join(tmpdir(), 'annex-cli-'));
-    return new CommandWorld(await TestService.start(), base, await closedPort());
+    const service = await TestService.start({ flags: ['--data', join(base, 'data')] });
+    return new CommandWorld(service, base, await closedPort());
   }
 
   async stop(): Promise<void> {
@@ -49,6 +60,11 @@ export class CommandWorld {
     return { ...this.env, ANNEX_URL: `http://127.0.0.1:${this.#closedPort}` };
   }
 
+  /** Data folder of the service. */
+  get data(): string {
+    return join(this.#base, 'data');
+  }
+
   /** Only a home, without profiles, and no service. */
   get home(): Record<string, string> {
     return { HOME: join(this.#base, 'home') };
@@ -66,6 +82,12 @@ export class CommandWorld {
     const name = `cli-${this.#integrations}`;
     await this.service.publish(name, CODE);
     return name;
+  }
+
+  /** An integration whose account configuration has a property of each type. */
+  settings(): Promise<string> {
+    this.#settings ??= this.service.publish('cli-settings', CODE, SETTINGS).then(() => 'cli-settings');
+    return this.#settings;
   }
 
   async #publishTwice(name: string): Promise<string> {

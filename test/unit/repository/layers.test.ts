@@ -153,10 +153,12 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['isolates/'],
   ],
   'src/cli/': [
-    ['annex.ts', 'demo.ts'],
+    ['annex.ts', 'backup.ts', 'copy.ts', 'vault-rotate.ts', 'demo.ts'],
     ['run-annex.ts', 'demo-tour.ts'],
     ['commands/registry.ts'],
     ['commands/'],
+    ['doctor/machine-checks.ts', 'doctor/service-checks.ts', 'reference.ts'],
+    ['installation/', 'operator/', 'traffic/'],
     ['program.ts', 'demo-settings.ts', 'demo-webhooks.ts', 'typed-folder.ts'],
     ['sdk-declarations.ts'],
     ['command.ts'],
@@ -164,6 +166,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['context.ts'],
     ['profile/service-access.ts'],
     ['profile/', 'surroundings.ts'],
+    ['terminal/explain.ts', 'terminal/secret-input.ts', 'terminal/output.ts'],
     ['terminal/'],
   ],
   'sandbox/': [
@@ -266,6 +269,21 @@ describe('layers', () => {
     expect(apart.filter((path) => !sources.includes(path))).toEqual([]);
     expect(inHost.has('src/bundle/bundler.ts')).toBe(true);
     expect(apart.filter((path) => inHost.has(path))).toEqual([]);
+  });
+
+  test('a command imports the service only if it is about this machine', () => {
+    // Pure rules and settings without values may be shared.
+    const shared = /^src\/(cli|model)\/|^src\/(settings|version|own-files)\.ts$/;
+    const ofMachine =
+      /^src\/cli\/(backup|copy|vault-rotate|demo|temporary-service|sdk-declarations|operator|doctor|typed-folder|upload-folder)/;
+    const breaches = filesIn('src/cli')
+      .filter((path) => !ofMachine.test(path))
+      .flatMap((path) =>
+        imports(path)
+          .filter((target) => target.path.startsWith('src/') && !shared.test(target.path))
+          .map((target) => `${path} → ${target.path}`),
+      );
+    expect(breaches).toEqual([]);
   });
 
   test('only the egress dials out', () => {

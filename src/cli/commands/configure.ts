@@ -1,0 +1,133 @@
+/**
+ * `annex configure`: sets values of an installation's configuration, typed by the schema of its
+ * integration, or shows them.
+ */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import Type from 'typebox';
+import { parse as parseYaml } from 'yaml';
+import type { ConfigurationForm } from '../../../packages/client/src/index.ts';
+import { type Command, defineCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { assignment, valuesOf } from '../installation/property-values.ts';
+import { PLACE } from '../installation/target-view.ts';
+import { Failure, UsageError } from '../terminal/failure.ts';
+import { type Output, paint } from '../terminal/output.ts';
+import {
+  findInstallation,
+  INSTALLATION_HELP,
+  installationWord,
+  targetPath,
+} from '../traffic/installation-name.ts';
+
+const FORM = Type.Object({
+  status: Type.Enum(['active', 'pending', 'paused']),
+  properties: Type.Optional(
+    Type.Array(
+      Type.Object({
+        name: Type.String(),
+        type: Type.String(),
+        required: Type.Boolean(),
+        value: Type.Optional(Type.Unknown()),
+      }),
+    ),
+  ),
+  problems: Type.Optional(
+    Type.Array(Type.Object({ property: Type.String(), message: Type.String() }), {
+      description: 'What keeps the configuration from being valid.',
+    }),
+  ),
+});
+
+export const configure: Command = defineCommand({
+  name: 'configure',
+  summary: 'set or show the configuration of an installation',
+  description: [
+    'Sets values of the configuration, and prints the result. Values get the type that the manifest declares: numbers, true or false, and lists with commas. Without a value, only shows the configuration.',
+    'Values that are not named stay as they are, unless --replace removes them.',
+  ],
+  arguments: {
+    installation: { help: INSTALLATION_HELP, parse: installationWord },
+    values: { help: 'name=value', optional: true, variadic: true, parse: assignment },
+  },
+  options: {
+    ...PLACE,
+    file: { value: 'file', help: 'take values from a JSON or YAML file; "-" reads standard input' },
+    unset: { value: 'name', repeatable: true, help: 'remove this value' },
+    replace: { help: 'remove all values that are not named' },
+  },
+  examples: [
+    { line: 'annex configure greeter@acme', does: 'see what can be set' },
+    { line: 'annex configure greeter@acme greeting="Good day" times=2', does: 'set two values' },
+    {
+      line: 'annex configure greeter@acme --space garden --file settings.yaml',
+      does: 'set those of a space',
+    },
+  ],
+  json: FORM,
+  async run(context, { installation: word, values, file, unset, replace, ...place }) {
+    const { output, client, signal } = context;
+    const annex = await client();
+    const path = targetPath(await findInstallation(annex, word), place);
+    const form = () =>
+      annex.request<ConfigurationForm>('GET', `${path}/configuration`, { options: { signal } });
+    const given = file === undefined ? {} : await valuesIn(context, file);
+    const removed = Object.fromEntries(unset.map((name) => [name, null]));
+    const typed = values.length > 0 ? valuesOf(await form(), values) : {};
+    const configuration = { ...given, ...typed, ...removed };
+    if (replace || Object.keys(configuration).length > 0)
+      await annex.request('PATCH', path, {
+        query: { configuration: replace ? 'replace' : 'merge' },
+        body: { configuration },
+        options: { signal },
+      });
+    const now = await form();
+    output.result(now, () => showForm(output, now));
+    return undefined;
+  },
+});
+
+async function valuesIn({ cwd, stdin }: CommandContext, file: string): Promise<object> {
+  const source = file === '-' ? 'Standard input' : resolve(cwd, file);
+  const yaml = file === '-' ? await text(stdin) : await readFile(source, 'utf8').catch(unreadable(source));
+  let value: unknown;
+  try {
+    value = parseYaml(yaml, { maxAliasCount: 0 });
+  } catch (cause) {
+    throw new UsageError(`${source} is neither JSON nor YAML: ${(cause as Error).message}`, { cause });
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new UsageError(`${source} must hold names with values.`);
+}
+
+const unreadable = (file: string) => (cause: Error) => {
+  throw new Failure(`${file} cannot be read: ${cause.message}.`, { code: 'FILE_UNREADABLE', cause });
+};
+
+function showForm(
+  output: Output,
+  { properties = [], problems = [], status, componentId }: ConfigurationForm,
+): void {
+  output.table(
+    ['SETTING', 'VALUE', 'TYPE', ''],
+    properties.map(({ name, type, required, value, sealed, isSet, default: otherwise, ...field }) => [
+      paint('bold', name),
+      sealed ? (isSet ? '(set)' : '') : shown(value ?? otherwise),
+      field.enum === undefined ? type : field.enum.join(' | '),
+      required ? 'required' : '',
+    ]),
+  );
+  if (properties.length === 0)
+    output.line(
+      componentId === undefined ? 'It has no settings.' : `It is configured by its component ${componentId}.`,
+    );
+  output.talk(`It is ${status}.`);
+  for (const { property, message, hint } of problems)
+    output.talk(paint('yellow', `${property}: `), message, hint === undefined ? '' : ` ${hint}`);
+}
+
+const shown = (value: unknown): string => {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+};
