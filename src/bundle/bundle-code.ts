@@ -18,9 +18,8 @@ import { limitProblem, type Problem, warning } from '../model/problem.ts';
 import { absentInputs, refusedModules } from './absent-modules.ts';
 import { buildProblems } from './build-problems.ts';
 import { type BundleResult, SOURCE_MAP_BYTES_MAX } from './bundle-result.ts';
-import { jsxOf } from './jsx.ts';
-import { explainJsx } from './jsx-in-typescript.ts';
 import { ASYNC_HOOKS } from './node-modules.ts';
+import { sourceOptions } from './source-options.ts';
 import {
   type AbsentSink,
   displayName,
@@ -51,24 +50,17 @@ const optionsOf = ({ files, mode }: BundleJob, manner: Manner, onAbsent: AbsentS
   ({
     entryPoints: ['frame'],
     plugins: [virtualFiles(files, onAbsent)],
-    // Only the plugin serves files; esbuild reads no tsconfig and writes no output. `jsxOf` reads
-    // the few members that an upload may choose.
-    tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } },
-    write: false,
     outfile: 'script.js',
-    bundle: true,
+    ...sourceOptions(files.upload, files.entry, mode),
     // ESM, because it allows top-level await; the frame module leaves no import and no export. All
     // modules become the body of one function, so its caller decides when they run and catches what
     // they throw. V8 compiles a function in parentheses eagerly: without them it would be parsed
     // twice.
-    format: 'esm',
     minifyWhitespace: true,
     minifyIdentifiers: manner.shortNames,
     minifySyntax: manner.shortNames,
     banner: { js: `(async function (${RUN}) { "use strict";` },
     footer: { js: '})' },
-    platform: 'neutral',
-    target: 'esnext',
     // V8 does not parse decorators yet; a classic script has no `import.meta`.
     supported: {
       decorators: false,
@@ -80,20 +72,11 @@ const optionsOf = ({ files, mode }: BundleJob, manner: Manner, onAbsent: AbsentS
       }),
     },
     metafile: true,
-    treeShaking: true,
     charset: 'utf8',
     legalComments: 'none',
     sourcemap: 'external',
     sourcesContent: false,
-    ...jsxOf(files.upload, files.entry),
-    define: {
-      MODE: JSON.stringify(mode),
-      'process.env.NODE_ENV': JSON.stringify(mode),
-      global: 'globalThis',
-    },
     inject: [NODE_GLOBALS],
-    logLevel: 'silent',
-    logLimit: 0,
   }) satisfies BuildOptions;
 
 /** How a bundle is built where the usual manner does not do. */

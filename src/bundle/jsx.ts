@@ -7,14 +7,12 @@
  * comments `@jsxImportSource` and `@jsx`.
  */
 import { parseJsonWithComments } from './json-with-comments.ts';
-import { resolveImport } from './resolve-import.ts';
+import { type FileTree, resolveImport } from './resolve-import.ts';
 
 /** Options of esbuild. */
 export type JsxOptions =
   | { readonly jsx: 'automatic'; readonly jsxImportSource: string }
   | { readonly jsx: 'transform'; readonly jsxFactory: string; readonly jsxFragment: string };
-
-type Files = ReadonlyMap<string, Uint8Array>;
 
 const SDK = '@annex/sdk';
 const PACKAGE_NAME = /^(?:@[\w.-]{1,100}\/)?[\w.-]{1,100}(?:\/[\w.-]{1,100}){0,4}$/;
@@ -28,7 +26,7 @@ const DEPENDENCIES_MAX = 200;
 /** A pragma stands at the beginning of a file. */
 const PRAGMA_BYTES = 8 * 1024;
 
-export function jsxOf(files: Files, entry: string): JsxOptions {
+export function jsxOf(files: FileTree, entry: string): JsxOptions {
   const options = new Map<string, string>();
   const config = nearestFile(files, entry, 'tsconfig.json');
   if (config !== undefined) readOptions(files, config, options, 0);
@@ -56,7 +54,7 @@ export function withPragma(contents: Uint8Array): Uint8Array {
   return Buffer.concat([source, Buffer.from('\n/** @jsxRuntime classic */')]);
 }
 
-function nearestFile(files: Files, from: string, name: string): string | undefined {
+function nearestFile(files: FileTree, from: string, name: string): string | undefined {
   const folders = from.split('/').slice(0, -1);
   for (; ; folders.pop()) {
     const path = [...folders, name].join('/');
@@ -66,7 +64,7 @@ function nearestFile(files: Files, from: string, name: string): string | undefin
 }
 
 /** Reads the options of a `tsconfig.json`; options that are there already stay. */
-function readOptions(files: Files, path: string, options: Map<string, string>, depth: number): void {
+function readOptions(files: FileTree, path: string, options: Map<string, string>, depth: number): void {
   const config = readConfig(files.get(path));
   const own = isRecord(config['compilerOptions']) ? config['compilerOptions'] : {};
   for (const name of ['jsx', 'jsxImportSource', 'jsxFactory', 'jsxFragmentFactory']) {
@@ -84,7 +82,7 @@ function readOptions(files: Files, path: string, options: Map<string, string>, d
   }
 }
 
-function extended(files: Files, base: string, importer: string): string | undefined {
+function extended(files: FileTree, base: string, importer: string): string | undefined {
   for (const specifier of [base, `${base}.json`, `${base}/tsconfig.json`]) {
     const found = resolveImport(files, specifier, importer, 'require');
     if ('path' in found && found.path.endsWith('.json')) return found.path;
@@ -96,7 +94,7 @@ function extended(files: Files, base: string, importer: string): string | undefi
  * The package with a JSX runtime that the entrypoint imports, for code that its own tools compile
  * so without being asked.
  */
-function importedRuntime(files: Files, entry: string): string | undefined {
+function importedRuntime(files: FileTree, entry: string): string | undefined {
   const code = Buffer.from(files.get(entry) ?? []).toString('latin1');
   if (code.includes(SDK)) return undefined;
   const manifest = readConfig(files.get(nearestFile(files, entry, 'package.json') ?? ''));
@@ -110,7 +108,7 @@ function importedRuntime(files: Files, entry: string): string | undefined {
 }
 
 /** Whether JSX can be compiled to a package: an uploaded one with a runtime, or the SDK. */
-const hasRuntime = (files: Files, name: string, entry: string): boolean =>
+const hasRuntime = (files: FileTree, name: string, entry: string): boolean =>
   name === SDK ||
   (PACKAGE_NAME.test(name) && 'path' in resolveImport(files, `${name}/jsx-runtime`, entry, 'import'));
 

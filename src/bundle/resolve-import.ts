@@ -1,5 +1,6 @@
 /**
- * Resolves an import to an uploaded file. Pure: reads only the map of uploaded files.
+ * Resolves an import to an uploaded file. Reads nothing but the files that it is handed: those of an
+ * upload, or those of a folder that a command line is about to upload.
  *
  * An upload resolves like a small project: relative paths, the extensions of TypeScript and
  * JavaScript, `index` files, and packages in an uploaded `node_modules`. It cannot name the host's
@@ -7,6 +8,14 @@
  */
 import { nodeModuleNamed } from './node-modules.ts';
 import { browserReplacement, packageEntry, packageImport } from './package-entry.ts';
+
+/** The files among which imports are resolved: an upload, or files that are looked up one by one. */
+export type FileTree =
+  | ReadonlyMap<string, Uint8Array>
+  | (Pick<ReadonlyMap<string, Uint8Array>, 'get' | 'has'> & {
+      /** Whether a folder has files. */
+      hasFolder(folder: string): boolean;
+    });
 
 /**
  * The resolved file, an empty module, the name of a module of Node.js, or a sentence with the
@@ -35,7 +44,7 @@ const SPECIFIER_CHARS_MAX = 1_024;
  * @param importer path of the importing file inside the upload.
  */
 export function resolveImport(
-  files: ReadonlyMap<string, Uint8Array>,
+  files: FileTree,
   specifier: string,
   importer: string,
   kind: 'import' | 'require',
@@ -75,7 +84,7 @@ interface Package {
   readonly manifest: unknown;
 }
 
-function packageOf(files: ReadonlyMap<string, Uint8Array>, path: string): Package {
+function packageOf(files: FileTree, path: string): Package {
   for (let folder: string | undefined = parent(path); folder !== undefined; folder = above(folder)) {
     const base = folder === '' ? '' : `${folder}/`;
     const file = `${base}package.json`;
@@ -87,7 +96,7 @@ function packageOf(files: ReadonlyMap<string, Uint8Array>, path: string): Packag
 
 /** Resolves `#name` by `imports` of the package that the importer belongs to. */
 function resolveOwnName(
-  files: ReadonlyMap<string, Uint8Array>,
+  files: FileTree,
   specifier: string,
   importer: string,
   kind: 'import' | 'require',
@@ -103,7 +112,7 @@ function resolveOwnName(
 }
 
 function resolveSpecifier(
-  files: ReadonlyMap<string, Uint8Array>,
+  files: FileTree,
   specifier: string,
   importer: string,
   kind: 'import' | 'require',
@@ -122,11 +131,7 @@ function resolveSpecifier(
   return resolvePackage(files, specifier, importer, kind);
 }
 
-function resolveRelative(
-  files: ReadonlyMap<string, Uint8Array>,
-  specifier: string,
-  importer: string,
-): Resolution {
+function resolveRelative(files: FileTree, specifier: string, importer: string): Resolution {
   const path = join(parent(importer), specifier);
   if (path === undefined) {
     return {
@@ -152,7 +157,7 @@ function resolveUrl(specifier: string): Resolution {
 }
 
 function resolvePackage(
-  files: ReadonlyMap<string, Uint8Array>,
+  files: FileTree,
   specifier: string,
   importer: string,
   kind: 'import' | 'require',
@@ -181,7 +186,7 @@ function resolvePackage(
 }
 
 function fileOfPackage(
-  files: ReadonlyMap<string, Uint8Array>,
+  files: FileTree,
   base: string,
   subpath: string,
   kind: 'import' | 'require',
@@ -198,7 +203,7 @@ function fileOfPackage(
 }
 
 /** Finds a file by its path with or without extension, or the `index` file of a folder. */
-function findFile(files: ReadonlyMap<string, Uint8Array>, path: string): string | undefined {
+function findFile(files: FileTree, path: string): string | undefined {
   if (files.has(path)) return path;
   const source = rewritten(files, path);
   if (source !== undefined) return source;
@@ -210,7 +215,7 @@ function findFile(files: ReadonlyMap<string, Uint8Array>, path: string): string 
 }
 
 /** The TypeScript file that is meant by the path of the JavaScript that it is compiled to. */
-function rewritten(files: ReadonlyMap<string, Uint8Array>, path: string): string | undefined {
+function rewritten(files: FileTree, path: string): string | undefined {
   const dot = path.lastIndexOf('.');
   return (REWRITES[path.slice(dot)] ?? [])
     .map((extension) => path.slice(0, dot) + extension)
@@ -221,7 +226,7 @@ function rewritten(files: ReadonlyMap<string, Uint8Array>, path: string): string
  * Whether the file's package declares `"sideEffects": false`, so that its unused modules may be
  * dropped.
  */
-export function isFreeOfSideEffects(files: ReadonlyMap<string, Uint8Array>, path: string): boolean {
+export function isFreeOfSideEffects(files: FileTree, path: string): boolean {
   const [base] = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
   const manifest = base === undefined ? undefined : packageJson(files.get(`${base}/package.json`));
   return (
@@ -255,7 +260,8 @@ function readJson(bytes: Uint8Array): unknown {
 /** Upload → its folders: each of thousands of imports asks for several. */
 const foldersOf = new WeakMap<ReadonlyMap<string, Uint8Array>, ReadonlySet<string>>();
 
-function hasFolder(files: ReadonlyMap<string, Uint8Array>, folder: string): boolean {
+function hasFolder(files: FileTree, folder: string): boolean {
+  if ('hasFolder' in files) return files.hasFolder(folder);
   const known = foldersOf.get(files) ?? foldersIn(files.keys());
   foldersOf.set(files, known);
   return known.has(folder);

@@ -197,8 +197,12 @@ function load(files: VirtualFiles, { path, with: attributes }: OnLoadArgs): OnLo
   return { contents: hasJsx(loader) ? withPragma(text) : text, loader };
 }
 
-/** @param type of the import attributes: `with { type: 'text' }` */
-function loaderOf(path: string, type: string | undefined): Loader | undefined {
+/**
+ * How esbuild reads a file; undefined where it cannot be imported.
+ *
+ * @param type of the import attributes: `with { type: 'text' }`
+ */
+export function loaderOf(path: string, type: string | undefined): Loader | undefined {
   if (type === 'text' || RAW_TEXT.test(path)) return 'text';
   if (type === 'json') return 'json';
   const extension = path.slice(path.lastIndexOf('.') + 1).toLowerCase();

@@ -33,7 +33,7 @@ import type { Publication, Registry } from '../store/integrations/registry.ts';
 import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem } from './inspection.ts';
 
 export interface PublisherParts {
-  readonly registry: Pick<Registry, 'integration' | 'publish' | 'secretNames'>;
+  readonly registry: Pick<Registry, 'integration' | 'publish' | 'secretNames' | 'keptSecrets'>;
   readonly probe: Probe;
   readonly limits: Limits;
   /** What this deployment asks of manifests. */
@@ -42,14 +42,26 @@ export interface PublisherParts {
   readonly bundlers?: Pick<Launcher, 'launch'>;
 }
 
-export type Publishing =
-  | {
-      readonly ok: true;
-      readonly integration: string;
-      readonly version: number;
-      readonly warnings: readonly Problem[];
-    }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+/** An upload with errors. */
+export interface Refused {
+  readonly ok: false;
+  readonly problems: readonly Problem[];
+}
+
+interface Accepted {
+  readonly ok: true;
+  readonly integration: string;
+  readonly warnings: readonly Problem[];
+}
+
+export type Checking = (Accepted & { readonly scriptBytes: number }) | Refused;
+export type Publishing = (Accepted & { readonly version: number }) | Refused;
+
+/** All that a publish stores, before it is stored. */
+type Examined = { readonly ok: true; readonly publication: Publication; readonly found: Found } | Refused;
+
+/** Warnings, and what those about secrets are made from. */
+type Found = Pick<Read, 'problems' | 'more' | 'placeOf'>;
 
 /** Bundled code. */
 interface Code {
@@ -90,15 +102,35 @@ export class Publisher {
    *   manifest names; the reason of `gone` once it aborts.
    */
   async publish(form: UploadForm, by: Actor, gone?: AbortSignal): Promise<Publishing> {
+    const examined = await this.#examined(form, by.principal, gone);
+    return examined.ok ? this.#store(examined.publication, examined.found, by) : examined;
+  }
+
+  /**
+   * Does all that a publish does before it stores the version, and stores nothing.
+   *
+   * @throws as `publish`
+   */
+  async check(form: UploadForm, principal: Principal, gone?: AbortSignal): Promise<Checking> {
+    const examined = await this.#examined(form, principal, gone);
+    if (!examined.ok) return examined;
+    const { publication, found } = examined;
+    const { name } = publication.manifest;
+    const kept = await this.#parts.registry.keptSecrets(publication);
+    const scriptBytes = Buffer.byteLength(publication.script);
+    return { ok: true, integration: name, scriptBytes, warnings: warningsOf(name, kept, found) };
+  }
+
+  async #examined(form: UploadForm, principal: Principal, gone?: AbortSignal): Promise<Examined> {
     const { limits, rules, bundlers } = this.#parts;
     const job = await UploadJob.begin({
       limits,
-      publisher: publisherOf(by.principal),
+      publisher: publisherOf(principal),
       signal: gone,
       ...(rules && { rules }),
       ...(bundlers && { launcher: bundlers }),
     });
-    const built = await this.#built(job, form, by.principal).finally(() => job.end());
+    const built = await this.#built(job, form, principal).finally(() => job.end());
     if (!('reading' in built)) return built;
     const { reading, code } = built;
     const problems = [...reading.problems, ...built.problems];
@@ -113,14 +145,20 @@ export class Publisher {
     const ready = { script: code.script, sourceMap: code.sourceMap, ...handled(probed?.exports) };
     // Read from the form itself: the process of the upload does not decide it.
     const overwriteSecrets = overwritesSecrets(form) === true;
-    const version = { manifest: publishedManifest(manifest), ...ready, secrets, overwriteSecrets, images };
-    return this.#store(version, { problems, more, placeOf: reading.placeOf }, by);
+    const publication = {
+      manifest: publishedManifest(manifest),
+      ...ready,
+      secrets,
+      overwriteSecrets,
+      images,
+    };
+    return { ok: true, publication, found: { problems, more, placeOf: reading.placeOf } };
   }
 
   /**
    * Runs the steps in the process of the upload. Checks rights before bundling, which costs most.
    */
-  async #built(job: UploadJob, form: UploadForm, principal: Principal): Promise<Built | Publishing> {
+  async #built(job: UploadJob, form: UploadForm, principal: Principal): Promise<Built | Refused> {
     const reading = await job.read(form);
     if (!reading.ok) return { ok: false, problems: reading.problems };
     const problems: Problem[] = [];
@@ -164,24 +202,21 @@ export class Publisher {
     return { problems: inspectExports(exports, entry, manifest && { manifest, placeOf }), exports };
   }
 
-  async #store(
-    publication: Publication,
-    { problems, more, placeOf }: Pick<Read, 'problems' | 'more' | 'placeOf'>,
-    by: Actor,
-  ): Promise<Publishing> {
+  async #store(publication: Publication, found: Found, by: Actor): Promise<Publishing> {
     const integration = publication.manifest.name;
     const stored = await this.#parts.registry.publish(publication, by);
     // Another organization took the name while this upload was being bundled.
     if (stored === undefined) return { ok: false, problems: [nameTaken(integration)] };
-    const kept = stored.keptSecrets.map((name) => keptSecret(name, integration, placeOf(['secrets', name])));
-    // First: a truncated list must still say that a value was not applied.
-    return {
-      ok: true,
-      integration,
-      version: stored.version,
-      warnings: bounded([...kept, ...problems], more),
-    };
+    const { version, keptSecrets } = stored;
+    return { ok: true, integration, version, warnings: warningsOf(integration, keptSecrets, found) };
   }
+}
+
+/** @param kept secrets that keep another value than the one in the upload */
+function warningsOf(integration: string, kept: readonly string[], { problems, more, placeOf }: Found) {
+  const unapplied = kept.map((name) => keptSecret(name, integration, placeOf(['secrets', name])));
+  // First: a truncated list must still say that a value was not applied.
+  return bounded([...unapplied, ...problems], more);
 }
 
 /** Stores known event types only. Attack: a script that declares any number of names. */

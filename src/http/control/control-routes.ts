@@ -91,7 +91,7 @@ export interface ControlRouteParts
   readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
   readonly followers: Followers;
   readonly origins: Origins;
-  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly publisher: Pick<Publisher, 'publish' | 'check'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly scripts: Pick<PublishedScripts, 'script'>;
   /** Writes lines to the log of an installation. */

@@ -42,7 +42,7 @@ import {
 } from './integration-rows.ts';
 import { readLoweredLimits, writeLoweredLimits } from './limit-rows.ts';
 import { pruneVersions } from './removal-rows.ts';
-import { addSecrets, listSecrets, replaceSecrets } from './secret-rows.ts';
+import { addSecrets, listSecrets, openSecrets, replaceSecrets } from './secret-rows.ts';
 
 export interface RegistryParts {
   readonly database: Database;
@@ -127,6 +127,14 @@ export class Registry {
 
   integration(name: string): Promise<Integration | undefined> {
     return readIntegration(this.#parts.database, name);
+  }
+
+  /** Secrets that would keep a stored value if this were published now. */
+  async keptSecrets({ manifest, secrets, overwriteSecrets }: Publication): Promise<readonly string[]> {
+    const { database, vault } = this.#parts;
+    if (overwriteSecrets) return [];
+    const stored = await openSecrets(database, vault, manifest.name, [...secrets.keys()]);
+    return [...stored].filter(([name, value]) => value !== secrets.get(name)).map(([name]) => name);
   }
 
   /** Names of the secrets of an integration that have a value. */

@@ -241,6 +241,7 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
 
 /** Methods that elsewhere change something, but not on these routes. */
 const ASKING = [
+  /^POST \/v1\/integrations\/check$/,
   /\/completions$/,
   /\/render$/,
   /\/(visitor-authentication|content-sources\/\{source\}\/compute)$/,

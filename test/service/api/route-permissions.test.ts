@@ -22,6 +22,7 @@ type Kind = (typeof KINDS)[number];
 const TABLE: Record<string, string> = {
   'GET /v1/integrations': '+++++ FFFF',
   'POST /v1/integrations': '+F+++ FFFF',
+  'POST /v1/integrations/check': '+F+++ FFFF',
   'GET /v1/integrations/{name}': '++++- +++-',
   'DELETE /v1/integrations/{name}': '+F+-- FFFF',
   'GET /v1/integrations/{name}/images/{path}': '++++- FFFF',
@@ -261,7 +262,7 @@ async function ask(route: string, token: string | undefined): Promise<{ status: 
   const drawn = `?componentId=none${template.includes('{id}') ? '' : `&installationId=${mine?.id}`}`;
   const query = route.startsWith('GET ') && template.endsWith('/render') ? drawn : menu;
   const body = bodyOf(route);
-  const isUpload = route === 'POST /v1/integrations';
+  const isUpload = /^POST \/v1\/integrations(?:\/check)?$/.test(route);
   const response = await fetch(`${service.service.controlUrl}${path}${query}`, {
     method,
     headers: {
