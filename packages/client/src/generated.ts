@@ -217,6 +217,16 @@ export class IntegrationsRoutes {
       options,
     });
   }
+
+  /**
+   * Check an upload as a publish does, and store nothing. The parts of a publish. 422 lists
+   * every problem at once.
+   *
+   * `POST /v1/integrations/check`
+   */
+  check(form: FormData | Upload, options?: Options): Reply<Checked> {
+    return this.#send('POST', '/v1/integrations/check', { form, options });
+  }
 }
 
 /** `annex.images`. */
@@ -2225,6 +2235,13 @@ export interface BlocksUnfurlAnswer {
   readonly props: Readonly<Record<string, unknown>>;
   /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
   readonly element: Readonly<Record<string, unknown>>;
+}
+
+export interface Checked {
+  readonly integration: string;
+  /** Size of the script that would be stored. */
+  readonly scriptBytes: number;
+  readonly warnings: readonly Problem[];
 }
 
 export interface Completions {
