@@ -18,7 +18,7 @@ import { type Prebuilt, writePrebuilt } from './prebuilt.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Folders that the service or its command line reads, beside its code. */
-const ANNEX_FOLDERS = ['fixtures/webhook'];
+const ANNEX_FOLDERS = ['fixtures/webhook', 'packages/annex/templates'];
 const PACK_MS = 120_000;
 
 interface Manifest {

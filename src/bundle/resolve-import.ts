@@ -1,6 +1,6 @@
 /**
- * Resolves an import to an uploaded file. Reads nothing but the files that it is handed: those of an
- * upload, or those of a folder that a command line is about to upload.
+ * Resolves an import to an uploaded file. Reads nothing but the files that it is handed: those of
+ * an upload, or those of a folder that a command line is about to upload.
  *
  * An upload resolves like a small project: relative paths, the extensions of TypeScript and
  * JavaScript, `index` files, and packages in an uploaded `node_modules`. It cannot name the host's
@@ -9,7 +9,7 @@
 import { nodeModuleNamed } from './node-modules.ts';
 import { browserReplacement, packageEntry, packageImport } from './package-entry.ts';
 
-/** The files among which imports are resolved: an upload, or files that are looked up one by one. */
+/** The files among which imports are resolved: an upload, or files looked up one by one. */
 export type FileTree =
   | ReadonlyMap<string, Uint8Array>
   | (Pick<ReadonlyMap<string, Uint8Array>, 'get' | 'has'> & {

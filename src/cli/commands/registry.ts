@@ -4,6 +4,7 @@
  */
 import type { Command, CommandGroup } from '../command.ts';
 import { call } from './call.ts';
+import { check } from './check.ts';
 import { deliveries } from './deliveries.ts';
 import { api } from './api.ts';
 import { backup } from './backup.ts';
@@ -18,12 +19,15 @@ import { integrations } from './integrations.ts';
 import { listen } from './listen.ts';
 import { login } from './login.ts';
 import { logs } from './logs.ts';
+import { newCommand } from './new.ts';
 import { profile } from './profile.ts';
+import { publish } from './publish.ts';
 import { render } from './render.ts';
 import { pause } from './pause.ts';
 import { profile } from './profile.ts';
 import { resume } from './resume.ts';
 import { rollback } from './rollback.ts';
+import { secrets } from './secrets.ts';
 import { serve } from './serve.ts';
 import { tail } from './tail.ts';
 import { token } from './token.ts';
@@ -35,10 +39,14 @@ import { versions } from './versions.ts';
 
 export const COMMANDS: readonly (Command | CommandGroup)[] = [
   serve,
+  newCommand,
+  check,
   types,
+  publish,
   integrations,
   versions,
   rollback,
+  secrets,
   call,
   render,
   trigger,

@@ -78,7 +78,7 @@ function undeclaredValue(name: string, declared: Manifest['secrets']): Problem {
 }
 
 /** The variable to which the text of a secret refers, if it does. */
-const variableOf = (written = ''): string | undefined =>
+export const variableOf = (written = ''): string | undefined =>
   VARIABLE.exec(EXPRESSION.exec(written)?.[1] ?? '')?.[1];
 
 /** Whether a manifest leaves the value of a secret to its publisher: empty, or one variable. */

@@ -1,6 +1,6 @@
 /**
- * `POST /v1/integrations/check`: the answer of a publish, problems and warnings included, and nothing
- * stored.
+ * `POST /v1/integrations/check`: the answer of a publish, problems and warnings included, and
+ * nothing stored.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestService } from '../../support/service.ts';

@@ -1,5 +1,6 @@
 /** The rows of all commands. A test fails for a command that has none. */
 import { INSTALLATION_CASES } from './cases/installation.ts';
+import { AUTHOR_CASES } from './cases/author.ts';
 import { INTEGRATION_CASES } from './cases/integrations.ts';
 import { LOGIN_CASES } from './cases/login.ts';
 import { OPERATOR_CASES } from './cases/operator.ts';
@@ -14,6 +15,7 @@ import type { CommandCase } from './command-case.ts';
 export const COMMAND_CASES: readonly CommandCase[] = [
   ...SERVE_CASES,
   ...TYPES_CASES,
+  ...AUTHOR_CASES,
   ...INTEGRATION_CASES,
   ...INSTALLATION_CASES,
   ...OPERATOR_CASES,

@@ -1,0 +1,121 @@
+/** `annex new`: writes the folder of a new integration from a template, and asks nothing. */
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, relative, resolve } from 'node:path';
+import Type from 'typebox';
+import { ORGANIZATION_ID, PLAIN_INTEGRATION_NAME } from '../../model/identifiers.ts';
+import { type Command, defineCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { TEMPLATE_SUMMARIES, type Template, writeNew } from '../new-folder.ts';
+import { UsageError } from '../terminal/failure.ts';
+
+/** The organization of a new manifest: a name to replace. */
+const ORGANIZATION = 'acme';
+/** Longest name of an integration. */
+const NAME_CHARS_MAX = 63;
+
+const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+export const newCommand: Command = defineCommand({
+  name: 'new',
+  summary: 'write a new integration from a template',
+  description: [
+    'Writes a folder with a manifest, TypeScript, a test and a README. Without a template it lists them.',
+    'The folder must be new or empty. Its name is the name of the integration, unless --name gives another one.',
+  ],
+  arguments: {
+    template: {
+      help: 'what to begin with',
+      optional: true,
+      choices: Object.keys(TEMPLATE_SUMMARIES) as Template[],
+    },
+    folder: { help: 'folder to write; default: the name of the template', optional: true },
+  },
+  options: {
+    name: { value: 'name', help: 'name of the integration', parse: integrationName },
+    organization: {
+      value: 'id',
+      help: 'organization that owns it',
+      parse: organizationId,
+      default: ORGANIZATION,
+    },
+    sdk: {
+      value: 'spec',
+      help: 'version of @annex/sdk, or the path of its package; default: the version of this program',
+    },
+  },
+  examples: [
+    { line: 'annex new', does: 'list the templates' },
+    { line: 'annex new hello', does: 'write the folder hello' },
+    { line: 'annex new component my-board --organization acme', does: 'write the folder my-board, for acme' },
+  ],
+  json: Type.Union([
+    Type.Object({ templates: Type.Array(Type.Object({ name: Type.String(), summary: Type.String() })) }),
+    Type.Object({
+      ...{ template: Type.String(), folder: Type.String(), name: Type.String() },
+      files: Type.Array(Type.String()),
+    }),
+  ]),
+  async run(context, { template, folder, name, organization, sdk }) {
+    const { output, cwd } = context;
+    if (template === undefined) return listed(context);
+    const into = resolve(cwd, folder ?? template);
+    const own = name ?? nameOf(into);
+    const files = await writeNew({
+      template,
+      folder: into,
+      name: own,
+      organization: String(organization),
+      sdk: sdkOf(sdk, cwd),
+    });
+    const shown = relative(cwd, into) || '.';
+    output.result({ template, folder: shown, name: own, files }, () => {
+      for (const file of files) output.line(`${shown}/${file}`);
+    });
+    const enter = shown === '.' ? '' : `cd ${shown} && `;
+    output.talk(`Next: ${enter}npm install && annex check && annex publish --install ${organization}`);
+    return undefined;
+  },
+});
+
+function listed({ output }: CommandContext): undefined {
+  const templates = Object.entries(TEMPLATE_SUMMARIES).map(([name, summary]) => ({ name, summary }));
+  output.result({ templates }, () =>
+    output.table(
+      ['TEMPLATE', 'WHAT IT DOES'],
+      templates.map(({ name, summary }) => [name, summary]),
+    ),
+  );
+  return undefined;
+}
+
+function integrationName(text: string): string {
+  if (PLAIN_INTEGRATION_NAME.test(text) && text.length <= NAME_CHARS_MAX) return text;
+  throw new UsageError(
+    'It is lower-case letters and digits, in groups joined by single hyphens, at most 63 characters.',
+  );
+}
+
+function organizationId(text: string): string {
+  if (ORGANIZATION_ID.test(text)) return text;
+  throw new UsageError('It is the id of an organization: letters, digits, ".", "_" and "-".');
+}
+
+/** The name of a folder as that of an integration. */
+function nameOf(folder: string): string {
+  const name = basename(folder)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '');
+  if (PLAIN_INTEGRATION_NAME.test(name) && name.length <= NAME_CHARS_MAX) return name;
+  throw new UsageError(`"${basename(folder)}" is no name for an integration.`, {
+    hint: 'Give one with --name: lower-case letters, digits and hyphens.',
+  });
+}
+
+/** A path is that of a package on this disk. */
+const sdkOf = (spec: string | undefined, cwd: string): string => {
+  if (spec === undefined) return version;
+  return existsSync(resolve(cwd, spec)) ? `file:${resolve(cwd, spec)}` : spec;
+};

@@ -1,0 +1,168 @@
+/** `annex publish`: publishes the integration of a folder, with the packages that it imports. */
+import Type from 'typebox';
+import { type Annex, AnnexError, type Published } from '../../../packages/client/src/index.ts';
+import { isError, type Problem } from '../../model/problem.ts';
+import { type Command, defineCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { Failure } from '../terminal/failure.ts';
+import { paint } from '../terminal/output.ts';
+import { printProblems } from '../terminal/problem-report.ts';
+import {
+  FOLDER_ARGUMENTS,
+  FOLDER_OPTIONS,
+  joinProblems,
+  ownProblems,
+  PROBLEM,
+  type PreparedUpload,
+  prepareUpload,
+  problemView,
+  SECRET_OPTIONS,
+  valuesOf,
+} from '../upload/prepared-upload.ts';
+import type { SecretValues } from '../upload/secret-values.ts';
+import { UPLOAD_MS, uploadForm } from '../upload/upload-form.ts';
+import { sizeText, weightOf } from '../upload/upload-size.ts';
+import { asked } from './check.ts';
+
+const INSTALLED = Type.Object({
+  id: Type.String(),
+  organization: Type.String(),
+  publicEndpoint: Type.String(),
+  isNew: Type.Boolean(),
+});
+const LISTED = Type.Object({
+  path: Type.String(),
+  bytes: Type.Integer(),
+  package: Type.Union([Type.String(), Type.Null()]),
+});
+
+export const publish: Command = defineCommand({
+  name: 'publish',
+  summary: 'publish the integration of a folder',
+  description: [
+    'Uploads the manifest, its images, and exactly the files that the entrypoint imports, in the folder and in node_modules. The service bundles them, makes the version the active one, and answers with every problem at once otherwise.',
+    'Secrets that the service has stay. For the others, ${{ env.NAME }} of the manifest is looked up in --secrets-file, in the environment and in .env of the folder.',
+    'Files that hold credentials, such as .env and private keys, and those that .annexignore names, are never uploaded.',
+  ],
+  arguments: FOLDER_ARGUMENTS,
+  options: {
+    ...FOLDER_OPTIONS,
+    ...SECRET_OPTIONS,
+    overwriteSecrets: { help: 'let the values that are found replace those that the service has' },
+    install: { value: 'organization', help: 'install it for this organization, unless it is installed' },
+    list: { help: 'list the files that would be uploaded, and stop' },
+  },
+  examples: [
+    { line: 'annex publish', does: 'publish the integration in this folder' },
+    { line: 'annex publish hello --install acme', does: 'publish the folder hello and install it for acme' },
+    { line: 'annex publish --list', does: 'see what would be uploaded' },
+    { line: 'annex publish --secret CLIENT_SECRET', does: 'take a secret from the variable CLIENT_SECRET' },
+  ],
+  json: Type.Union([
+    Type.Object({
+      integration: Type.String(),
+      version: Type.Integer(),
+      files: Type.Integer(),
+      bytes: Type.Integer(),
+      warnings: Type.Array(PROBLEM),
+      installation: Type.Union([INSTALLED, Type.Null()]),
+    }),
+    Type.Object({ manifest: Type.String(), bytes: Type.Integer(), files: Type.Array(LISTED) }),
+  ]),
+  async run(context, input) {
+    const { output, signal } = context;
+    const prepared = await prepareUpload(context, input);
+    if (input.list) return listed(context, prepared);
+    const secrets = await valuesOf(prepared, input, context);
+    const annex = await context.client();
+    const { problems: own, isSent } = await ownProblems(prepared, annex);
+    const { files, bytes } = weightOf(prepared.upload);
+    if (context.isTerminal.stderr)
+      output.talk(paint('dim', `Uploading ${files} ${files === 1 ? 'file' : 'files'}, ${sizeText(bytes)} …`));
+    const { overwriteSecrets } = input;
+    const form = () => uploadForm(prepared.upload, { secrets: secrets.values, overwriteSecrets });
+    if (own.some(isError)) {
+      // Nothing is published, and the author sees the problems that the service has with the rest.
+      const its = isSent ? (await asked(annex, form(), signal)).problems : [];
+      throw refusal(context, prepared, joinProblems(own, its, secrets.open));
+    }
+    const { integration, version, warnings } = await published(annex, form(), signal).catch(
+      (error: unknown) => {
+        throw isRefusal(error)
+          ? refusal(context, prepared, joinProblems(own, problemsOf(error), secrets.open))
+          : error;
+      },
+    );
+    const shown = joinProblems(own, warnings as readonly Problem[], NONE_OPEN);
+    printProblems(shown, prepared.files, { line: (...pieces) => output.talk(...pieces) });
+    const installation =
+      input.install === undefined ? null : await installed(annex, integration, input.install, signal);
+    const value = { integration, version, files, bytes, installation };
+    output.result(
+      { ...value, warnings: shown.map((problem) => problemView(problem, prepared.files)) },
+      () => {
+        output.line(paint('green', 'published '), `${integration}, version ${version}`);
+        if (installation === null) return;
+        const { id, organization, publicEndpoint, isNew } = installation;
+        output.line(`${isNew ? 'installed' : 'is installed'} for ${organization}: ${id}`);
+        output.line(publicEndpoint);
+      },
+    );
+    return undefined;
+  },
+});
+
+const NONE_OPEN: SecretValues['open'] = new Map();
+
+const published = (annex: Annex, form: FormData, signal: AbortSignal): Promise<Published> =>
+  annex.integrations.publish(form, { signal, timeoutMs: UPLOAD_MS, retries: 0 });
+
+const isRefusal = (error: unknown): error is AnnexError =>
+  error instanceof AnnexError && error.code === 'PUBLISH_INVALID';
+const problemsOf = ({ problems }: AnnexError): readonly Problem[] => problems as readonly Problem[];
+
+/** Prints the problems, and returns the failure that names their number. */
+function refusal(
+  { output }: CommandContext,
+  { upload, files }: PreparedUpload,
+  problems: readonly Problem[],
+): Failure {
+  if (!output.isJson) printProblems(problems, files, { line: (...pieces) => output.talk(...pieces) });
+  const errors = problems.filter(isError).length;
+  const name = upload.manifest?.name ?? upload.manifestFile;
+  return new Failure(`${name} is not published: it has ${errors} ${errors === 1 ? 'error' : 'errors'}.`, {
+    code: 'PUBLISH_INVALID',
+    problems: problems.map((problem) => problemView(problem, files)),
+  });
+}
+
+async function installed(annex: Annex, integration: string, organization: string, signal: AbortSignal) {
+  try {
+    const { id, urls } = await annex.installations.create(integration, { organization }, { signal });
+    return { id, organization, publicEndpoint: urls.publicEndpoint, isNew: true };
+  } catch (error) {
+    if (!(error instanceof AnnexError) || error.code !== 'INSTALLATION_EXISTS') throw error;
+    const id = String(error.details['installation']);
+    const { urls } = await annex.installations.get(integration, id, { signal });
+    return { id, organization, publicEndpoint: urls.publicEndpoint, isNew: false };
+  }
+}
+
+function listed({ output }: CommandContext, { upload, files: reported }: PreparedUpload): undefined {
+  const { files, packages, bytes } = weightOf(upload);
+  const all = [...upload.files].map(([path, file]) => ({
+    path,
+    bytes: file.bytes.byteLength,
+    package: file.packageName ?? null,
+  }));
+  output.result({ manifest: upload.manifestFile, bytes, files: all }, () => {
+    for (const file of all.filter(isOwn)) output.line(sizeText(file.bytes).padStart(10), '  ', file.path);
+    for (const { name, files: count, bytes: size } of packages)
+      output.line(sizeText(size).padStart(10), '  ', `node_modules/${name} (${count} files)`);
+    output.line(sizeText(bytes).padStart(10), '  ', `in all, ${files} files`);
+  });
+  printProblems(upload.problems, reported, { line: (...pieces) => output.talk(...pieces) });
+  return undefined;
+}
+
+const isOwn = (file: { readonly package: string | null }): boolean => file.package === null;

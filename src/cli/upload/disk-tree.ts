@@ -1,0 +1,200 @@
+/**
+ * The files of a folder and of the packages that it has in `node_modules`, as a tree for the
+ * resolver of imports. Remembers every file that was read: the same look-ups in an upload of
+ * these files find the same ones.
+ *
+ * A package is the folder that a path `node_modules/<name>` leads to, by links too, in the folder
+ * or in one above it: as npm, pnpm, yarn and workspaces lay packages out. Nothing else outside of
+ * the folder can be read. A link inside the folder or inside a package that leaves it is refused.
+ */
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { FileTree } from '../../bundle/resolve-import.ts';
+import { fromDisk, toDisk } from './disk-path.ts';
+import type { Exclusion } from './never-uploaded.ts';
+
+/** Most files, and most bytes of files, that are read. They bound memory; an upload has less. */
+const FILES_MAX = 20_000;
+const BYTES_MAX = 256 * 1024 * 1024;
+
+const IN_PACKAGE = /^(.*(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/.@][^/]*))(?:\/(.*))?$/s;
+
+/** A folder whose files are looked up together: that of the integration, or that of a package. */
+export interface Package {
+  /** 0 is the folder of the integration. */
+  readonly id: number;
+  /** Path without links, as `disk-path.ts` writes paths. */
+  readonly folder: string;
+  /** The files that were read, by their path in the folder. */
+  readonly files: Map<string, Uint8Array>;
+  /** Imported packages: name → every package that was found by it. */
+  readonly imports: Map<string, Set<Package>>;
+}
+
+export interface Place {
+  readonly package: Package;
+  /** Path in the package's folder. */
+  readonly path: string;
+}
+
+/** Why a file that is there is not a part of the upload. */
+export type Refusal = Exclusion | 'leaves';
+
+export class DiskTree implements Exclude<FileTree, ReadonlyMap<string, Uint8Array>> {
+  readonly packages: Package[] = [];
+  /** Files that were looked for and are left out, since the last call of `searchFrom`. */
+  refused: { readonly place: Place; readonly why: Refusal }[] = [];
+  /** Whether reading stopped at a bound. */
+  overflowed = false;
+  readonly #exclusion: (path: string, owner: Package) => Exclusion | undefined;
+  readonly #byFolder = new Map<string, Package>();
+  /** Path `…/node_modules/<name>` → the package that was found there. */
+  readonly #mounts = new Map<string, Package>();
+  /** Path → real path, or undefined where there is nothing. */
+  readonly #realPaths = new Map<string, string | undefined>();
+  readonly #absent = new Set<string>();
+  #searching: Package;
+  #files = 0;
+  #bytes = 0;
+
+  /** @param folder absolute path of the folder of an integration, which exists */
+  constructor(folder: string, exclusion: (path: string, owner: Package) => Exclusion | undefined) {
+    this.#exclusion = exclusion;
+    this.#searching = this.#packageIn(fromDisk(realpathSync(folder)));
+  }
+
+  /** The folder of the integration. */
+  get root(): Package {
+    return this.packages[0] as Package;
+  }
+
+  /** Looks up files for an importer of this package from now on. */
+  searchFrom(importer: Package): void {
+    this.#searching = importer;
+    this.refused = [];
+  }
+
+  get(path: string): Uint8Array | undefined {
+    const place = this.locate(path);
+    return place && this.read(place);
+  }
+
+  has(path: string): boolean {
+    return this.get(path) !== undefined;
+  }
+
+  /** Whether there is a package; asked for paths `…/node_modules/<name>` only. */
+  hasFolder(path: string): boolean {
+    const [, , name, inside] = IN_PACKAGE.exec(path) ?? [];
+    if (name === undefined || inside !== undefined) return false;
+    const found = this.#mounts.get(path) ?? this.#mounted(path);
+    if (found === undefined) return false;
+    const known = this.#searching.imports.get(name) ?? new Set();
+    this.#searching.imports.set(name, known.add(found));
+    return true;
+  }
+
+  /** The package that a path belongs to, for the present importer; undefined outside of all. */
+  locate(path: string): Place | undefined {
+    let folder = path;
+    for (let found = IN_PACKAGE.exec(folder); found !== null; found = IN_PACKAGE.exec(folder)) {
+      const [, prefix = ''] = found;
+      const mounted = this.#mounts.get(prefix);
+      if (mounted !== undefined) return { package: mounted, path: path.slice(prefix.length + 1) };
+      folder = prefix.slice(0, prefix.lastIndexOf('node_modules/'));
+    }
+    const own = this.#searching;
+    const below = inFolder(own.folder, path);
+    if (below === undefined) return undefined;
+    // A file of a package by its path: `./node_modules/a/style.css`.
+    const [prefix] = /^node_modules\/(?:@[^/]+\/)?[^/.@][^/]*(?=\/)/.exec(below) ?? [];
+    const beside = `${own.folder}/${prefix}`;
+    if (prefix === undefined || !this.hasFolder(beside)) return { package: own, path: below };
+    return { package: this.#mounts.get(beside) as Package, path: below.slice(prefix.length + 1) };
+  }
+
+  /** Reads a file and remembers it; undefined where there is none, or where it is left out. */
+  read(place: Place): Uint8Array | undefined {
+    const { package: owner, path } = place;
+    const known = owner.files.get(path);
+    if (known !== undefined) return known;
+    const whole = pathOf(place);
+    if (this.#absent.has(whole)) return undefined;
+    const found = statSync(toDisk(whole), { throwIfNoEntry: false });
+    if (!found?.isFile()) {
+      this.#absent.add(whole);
+      return undefined;
+    }
+    const bytes = this.#allowed(place, whole, found.size);
+    if (bytes !== undefined) owner.files.set(path, bytes);
+    return bytes;
+  }
+
+  #allowed(place: Place, whole: string, size: number): Uint8Array | undefined {
+    const { package: owner, path } = place;
+    const real = this.#realPath(whole);
+    const inside = real === undefined ? undefined : inFolder(owner.folder, real);
+    const why =
+      inside === undefined ? 'leaves' : (this.#exclusion(path, owner) ?? this.#exclusion(inside, owner));
+    if (why !== undefined) {
+      this.refused.push({ place, why });
+      return undefined;
+    }
+    this.#files += 1;
+    this.#bytes += size;
+    if (this.#files > FILES_MAX || this.#bytes > BYTES_MAX) {
+      this.overflowed = true;
+      return undefined;
+    }
+    return readFileSync(toDisk(whole));
+  }
+
+  #packageIn(folder: string): Package {
+    const known = this.#byFolder.get(folder);
+    if (known !== undefined) return known;
+    const made: Package = { id: this.packages.length, folder, files: new Map(), imports: new Map() };
+    this.#byFolder.set(folder, made);
+    this.packages.push(made);
+    return made;
+  }
+
+  #mounted(path: string): Package | undefined {
+    const folder = this.#realPath(path);
+    // Package managers leave empty folders behind.
+    if (folder === undefined || isEmpty(folder)) return undefined;
+    const found = this.#packageIn(folder);
+    this.#mounts.set(path, found);
+    return found;
+  }
+
+  #realPath(path: string): string | undefined {
+    if (!this.#realPaths.has(path)) this.#realPaths.set(path, realPathOf(path));
+    return this.#realPaths.get(path);
+  }
+}
+
+/** Path of a place as the resolver writes it. */
+export const pathOf = ({ package: { folder }, path }: Place): string => `${folder}/${path}`;
+
+/** A name for messages: that of the package's folder. */
+export const nameOf = ({ folder }: Package): string => IN_PACKAGE.exec(folder)?.[2] ?? basename(folder);
+
+function inFolder(folder: string, path: string): string | undefined {
+  return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : undefined;
+}
+
+function realPathOf(path: string): string | undefined {
+  try {
+    return fromDisk(realpathSync(toDisk(path)));
+  } catch {
+    return undefined;
+  }
+}
+
+function isEmpty(folder: string): boolean {
+  try {
+    return readdirSync(toDisk(folder)).length === 0;
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,212 @@
+/**
+ * Makes the upload of a folder: the manifest, the images that it names, and exactly the files that
+ * the entrypoint reaches, in the folder and in its packages.
+ *
+ * Nothing is sent here. What only the service can judge is not judged here: an upload is also made
+ * of a folder with a wrong manifest or with broken code, so that one answer lists all problems.
+ */
+import { readFileSync, statSync } from 'node:fs';
+import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
+import { absentHint } from '../../bundle/reading/absent-file.ts';
+import { resolveImport } from '../../bundle/resolve-import.ts';
+import type { Manifest } from '../../model/manifest/manifest.ts';
+import { type Problem, problem } from '../../model/problem.ts';
+import { toDisk } from './disk-path.ts';
+import { DiskTree, nameOf, type Place, pathOf } from './disk-tree.ts';
+import { imagesOf, manifestIn, pathsIn, type ReadManifest, readManifestFile } from './folder-manifest.ts';
+import { importProblem } from './import-problems.ts';
+import { exclusionBy, IGNORE_FILE, isSecretFile } from './never-uploaded.ts';
+import { layOut, type PackageLayout } from './package-layout.ts';
+import { type FoundImport, type Reached, reachFiles } from './reach-files.ts';
+
+/** Largest `.annexignore` that is read. */
+const IGNORE_BYTES_MAX = 64 * 1024;
+
+export interface FolderRequest {
+  /** Absolute path. */
+  readonly folder: string;
+  /** Path of the manifest in the folder; else the one that is found. */
+  readonly manifest?: string;
+  /** Environment of the manifest. */
+  readonly environment?: string;
+  /** Path of a ready script, which is sent instead of the entrypoint. */
+  readonly script?: string;
+}
+
+export interface UploadedFile {
+  readonly bytes: Uint8Array;
+  /** Absolute path of the file that it is. */
+  readonly origin: string;
+  /** Name of the package that it belongs to; absent for the author's own. */
+  readonly packageName?: string;
+}
+
+export interface FolderUpload {
+  /** Path in the upload → file. */
+  readonly files: ReadonlyMap<string, UploadedFile>;
+  /** Path of the manifest in the upload. */
+  readonly manifestFile: string;
+  /** Absent where the manifest has errors. */
+  readonly manifest?: Manifest;
+  readonly environment?: string;
+  readonly script?: UploadedFile;
+  /** Problems that were found in the folder; the service finds the others. */
+  readonly problems: readonly Problem[];
+}
+
+/** A folder of which no upload can be made. */
+export interface Unreadable {
+  readonly problems: readonly Problem[];
+}
+
+export async function folderUpload(request: FolderRequest): Promise<FolderUpload | Unreadable> {
+  const { folder, environment } = request;
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    return unreadable('There is no folder of this name.', 'Give the folder that has the manifest.');
+  const manifestFile = request.manifest === undefined ? manifestIn(folder) : pathIn(folder, request.manifest);
+  if (typeof manifestFile !== 'string') return { problems: [manifestFile] };
+  const tree = treeOf(folder);
+  const bytes = tree.read({ package: tree.root, path: manifestFile });
+  if (bytes === undefined)
+    return unreadable(
+      `There is no manifest "${manifestFile}" in the folder.`,
+      'Name it by its path in the folder.',
+    );
+  const read = readManifestFile(bytes, manifestFile, environment);
+  const own = { manifestFile, ...(environment !== undefined && { environment }) };
+  const manifest = read.manifest && { manifest: read.manifest };
+  if (request.script !== undefined) return withScript(request.script, request, tree, { ...own, ...manifest });
+  const problems = readNamed(tree, folder, manifestFile, read);
+  const entry = entryOf(manifestFile, read);
+  const reached = entry === undefined ? NOTHING : await reachFiles(tree, entry);
+  const layout = layOut(tree.root);
+  if (layout === undefined || tree.overflowed) return { problems: [...problems, TOO_MUCH] };
+  const { files, places } = filesOf(layout);
+  problems.push(...problemsOf(reached, layout), ...wrongImports(reached.imports, layout, { files, places }));
+  return { ...own, ...manifest, files, problems };
+}
+
+const NOTHING: Reached = { imports: [], faults: [] };
+const TOO_MUCH = problem('The entrypoint reaches more files than could ever be uploaded.', {
+  hint: 'Import less, or bundle the code with your own tools and publish the one file with --script.',
+});
+
+const unreadable = (message: string, hint: string): Unreadable => ({
+  problems: [problem(message, { hint })],
+});
+
+/** A path that was given for a file of the folder, as the upload writes it. */
+function pathIn(folder: string, given: string): string | Problem {
+  const path = relative(folder, isAbsolute(given) ? given : resolve(folder, given))
+    .split(sep)
+    .join('/');
+  if (path !== '' && path !== '..' && !path.startsWith('../') && !isAbsolute(path)) return path;
+  return problem(`"${given}" is not in the folder.`, { hint: 'Publish the folder above, which has both.' });
+}
+
+function treeOf(folder: string): DiskTree {
+  const file = join(folder, IGNORE_FILE);
+  const found = statSync(file, { throwIfNoEntry: false });
+  const isRead = found?.isFile() === true && found.size <= IGNORE_BYTES_MAX;
+  const excluded = exclusionBy(isRead ? readFileSync(file, 'utf8') : '');
+  return new DiskTree(folder, (path, owner) => {
+    if (owner.id === 0) return excluded(path);
+    return isSecretFile(path) ? 'secret' : undefined;
+  });
+}
+
+function withScript(
+  script: string,
+  { folder }: FolderRequest,
+  tree: DiskTree,
+  rest: Pick<FolderUpload, 'manifestFile' | 'manifest'>,
+): FolderUpload | Unreadable {
+  const origin = resolve(folder, script);
+  if (!statSync(origin, { throwIfNoEntry: false })?.isFile())
+    return unreadable(`There is no script "${script}".`, 'Name the file that your own tools have built.');
+  const folderOfManifest = folderOf(rest.manifestFile);
+  for (const image of rest.manifest ? imagesOf(rest.manifest) : [])
+    tree.read({ package: tree.root, path: posix.join(folderOfManifest, image.path) });
+  const { files } = filesOf(new Map([['', tree.root]]));
+  return { ...rest, files, problems: [], script: { bytes: readFileSync(origin), origin } };
+}
+
+const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/') + 1);
+
+/** Path of the entrypoint in the folder; undefined where the manifest has none. */
+const entryOf = (manifestFile: string, { script }: ReadManifest): string | undefined =>
+  typeof script === 'string' ? posix.join(folderOf(manifestFile), script) : undefined;
+
+/** Reads the files that the manifest names. @returns a problem for each absent one */
+function readNamed(tree: DiskTree, folder: string, manifestFile: string, read: ReadManifest): Problem[] {
+  const root = tree.root;
+  // The service looks there for modules of Node.js that the integration does without.
+  tree.read({ package: root, path: 'package.json' });
+  const problems: Problem[] = [];
+  const wanted = (path: string, noun: string, at: Problem) => {
+    if (tree.read({ package: root, path: posix.join(folderOf(manifestFile), path) }) !== undefined) return;
+    const names = pathsIn(folder).map(
+      (name) => [posix.relative(folderOf(manifestFile), name), true] as const,
+    );
+    const near = absentHint(path, new Map(names));
+    const hint = near?.startsWith('There is') ? `There is "${posix.basename(path)}".` : near;
+    problems.push({ ...at, message: `The ${noun} "${path}" does not exist.`, ...(hint && { hint }) });
+  };
+  if (typeof read.script === 'string')
+    wanted(read.script.replace(/^(\.\/)+/, ''), 'entrypoint', problem('', read.placeOf(['script'])));
+  for (const { path, at } of read.manifest ? imagesOf(read.manifest) : [])
+    wanted(path, 'image', problem('', read.placeOf(at)));
+  return problems;
+}
+
+interface PlacedFiles {
+  readonly files: ReadonlyMap<string, UploadedFile>;
+  /** Path in the upload → the file of a package that it is. */
+  readonly places: ReadonlyMap<string, Place>;
+}
+
+function filesOf(layout: PackageLayout): PlacedFiles {
+  const files = new Map<string, UploadedFile>();
+  const places = new Map<string, Place>();
+  for (const [folder, owner] of layout) {
+    for (const [path, bytes] of owner.files) {
+      const place = { package: owner, path };
+      const inUpload = folder === '' ? path : `${folder}/${path}`;
+      const packageName = owner.id === 0 ? undefined : nameIn(folder);
+      files.set(inUpload, { bytes, origin: toDisk(pathOf(place)), ...(packageName && { packageName }) });
+      places.set(inUpload, place);
+    }
+  }
+  return { files, places };
+}
+
+const nameIn = (folder: string): string => folder.slice(folder.lastIndexOf('node_modules/') + 13);
+
+function problemsOf({ faults }: Reached, layout: PackageLayout): Problem[] {
+  const folders = new Map([...layout].map(([folder, owner]) => [owner, folder]));
+  return faults.map((fault) =>
+    importProblem(fault, ({ package: owner, path }) => posix.join(folders.get(owner) ?? nameOf(owner), path)),
+  );
+}
+
+/** Imports that find another file in the upload than in the folder: versions that clash. */
+function wrongImports(
+  imports: readonly FoundImport[],
+  layout: PackageLayout,
+  { files, places }: PlacedFiles,
+): Problem[] {
+  const contents = new Map([...files].map(([path, { bytes }]) => [path, bytes]));
+  const folders = Map.groupBy(layout.keys(), (folder) => layout.get(folder));
+  return imports.flatMap(({ specifier, importer, kind, target }) => {
+    const wrong = (folders.get(importer.package) ?? []).find((folder) => {
+      const found = resolveImport(contents, specifier, posix.join(folder, importer.path), kind);
+      const place = 'path' in found ? places.get(found.path) : undefined;
+      return place?.package !== target.package || place.path !== target.path;
+    });
+    if (wrong === undefined) return [];
+    const message = `"${specifier}" cannot be uploaded so that it finds ${JSON.stringify(target.path)} of "${nameOf(target.package)}".`;
+    const hint =
+      'Import the package by its name. If versions of it exclude each other, "npm dedupe" may help.';
+    return [problem(message, { file: posix.join(wrong, importer.path), hint })];
+  });
+}

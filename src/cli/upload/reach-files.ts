@@ -1,0 +1,125 @@
+/**
+ * Finds the files that the entrypoint of a folder reaches, by the service's own rules: its resolver
+ * of imports, its loaders and its JSX, over the folder's disk instead of an upload.
+ *
+ * esbuild parses the code as the bundler will, so dead branches import nothing here either. Faults
+ * of the code itself are not reported: the service finds them in the upload.
+ */
+import { type BuildFailure, build, type Location, type Plugin } from 'esbuild';
+import { withPragma } from '../../bundle/jsx.ts';
+import { type Resolution, resolveImport } from '../../bundle/resolve-import.ts';
+import { SDK_ENTRIES } from '../../bundle/sdk-source.ts';
+import { sourceOptions } from '../../bundle/source-options.ts';
+import { loaderOf } from '../../bundle/virtual-files.ts';
+import { type DiskTree, type Package, type Place, pathOf, type Refusal } from './disk-tree.ts';
+
+/** Namespace of the files of a package, with its number. */
+const PACKAGE = 'package-';
+const EMPTY = 'empty';
+/** Value of `MODE`: that of every publish. */
+const MODE = 'production';
+
+/** An import and what it leads to, to be found again in the upload. */
+export interface FoundImport {
+  readonly specifier: string;
+  readonly importer: Place;
+  readonly kind: 'import' | 'require';
+  readonly target: Place;
+}
+
+/** An import that leads nowhere. */
+export interface ImportFault {
+  readonly specifier: string;
+  readonly importer: Place;
+  /** Absent where esbuild made the import itself, for JSX. */
+  readonly location?: Location;
+  readonly message: string;
+  readonly hint: string;
+  /** A file that the import means and that is not uploaded. */
+  readonly refused?: { readonly place: Place; readonly why: Refusal };
+}
+
+export interface Reached {
+  readonly imports: readonly FoundImport[];
+  readonly faults: readonly ImportFault[];
+}
+
+/**
+ * Follows all imports from the entrypoint; `tree` remembers the files.
+ *
+ * @param entry path of the entrypoint in the folder, where there is a file
+ */
+export async function reachFiles(tree: DiskTree, entry: string): Promise<Reached> {
+  const imports: FoundImport[] = [];
+  const start = pathOf({ package: tree.root, path: entry });
+  tree.searchFrom(tree.root);
+  try {
+    await build({
+      ...sourceOptions(tree, start, MODE),
+      entryPoints: [start],
+      plugins: [reachingFiles(tree, imports)],
+      outdir: 'out',
+      sourcemap: false,
+    });
+    return { imports, faults: [] };
+  } catch (cause) {
+    const { errors } = cause as Partial<BuildFailure>;
+    if (errors === undefined) throw cause;
+    const faults = errors.flatMap(({ detail, location }): ImportFault[] =>
+      isFault(detail) ? [{ ...detail.fault, ...(location && { location }) }] : [],
+    );
+    return { imports, faults };
+  }
+}
+
+const reachingFiles = (tree: DiskTree, imports: FoundImport[]): Plugin => ({
+  name: 'reached-files',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /.*/ }, ({ path, importer, kind, namespace }) => {
+      if (kind === 'entry-point') return { path, namespace: namespaceOf(tree.root) };
+      const owner = packageIn(tree, namespace);
+      if (owner === undefined || SDK_ENTRIES.has(path)) return { path, external: true };
+      const manner = kind === 'require-call' || kind === 'require-resolve' ? 'require' : 'import';
+      tree.searchFrom(owner);
+      const found = resolveImport(tree, path, importer, manner);
+      if ('empty' in found) return { path: EMPTY, namespace: EMPTY };
+      if ('node' in found) return { path, external: true };
+      const from: Place = { package: owner, path: importer.slice(owner.folder.length + 1) };
+      const target = 'path' in found ? tree.locate(found.path) : undefined;
+      if (target === undefined) return { errors: [faultOf(tree, path, from, found)] };
+      imports.push({ specifier: path, importer: from, kind: manner, target });
+      return { path: pathOf(target), namespace: namespaceOf(target.package) };
+    });
+    onLoad({ filter: /.*/ }, ({ path, namespace, with: attributes }) => {
+      const owner = packageIn(tree, namespace);
+      const loader = loaderOf(path, attributes['type']);
+      const bytes = owner?.files.get(path.slice(owner.folder.length + 1));
+      // The rest is nothing of the upload: an empty module, or a file that a pattern matched.
+      if (bytes === undefined || loader === undefined) return { contents: '', loader: 'js' };
+      return { contents: loader === 'tsx' || loader === 'jsx' ? withPragma(bytes) : bytes, loader };
+    });
+  },
+});
+
+const namespaceOf = ({ id }: Package): string => `${PACKAGE}${id}`;
+
+const packageIn = ({ packages }: DiskTree, namespace: string): Package | undefined =>
+  namespace.startsWith(PACKAGE) ? packages[Number(namespace.slice(PACKAGE.length))] : undefined;
+
+/** The fault as a message of esbuild, which adds its location. */
+function faultOf(tree: DiskTree, specifier: string, importer: Place, found: Resolution) {
+  const { fault, hint } =
+    'fault' in found ? found : { fault: `"${specifier}" is not in the folder.`, hint: '' };
+  const refused = tree.refused[0];
+  const detail: Faulty = {
+    fault: { specifier, importer, message: fault, hint, ...(refused && { refused }) },
+  };
+  return { text: fault, detail };
+}
+
+interface Faulty {
+  readonly fault: ImportFault;
+}
+
+const isFault = (detail: unknown): detail is Faulty =>
+  typeof detail === 'object' && detail !== null && 'fault' in detail;

@@ -1,0 +1,103 @@
+/**
+ * Values for the secrets of a manifest, from the publisher's side: options of the command line, a
+ * file of variables, the environment, and `.env` in the folder, in this order.
+ *
+ * `.env` and the file are read here and never uploaded. A secret without a value is left out: it
+ * keeps the one that the service has, and the service says where it has none. No message contains a
+ * value.
+ */
+import { readFile, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import type { Manifest } from '../../model/manifest/manifest.ts';
+import { variableOf } from '../../model/manifest/secrets.ts';
+import { nearest } from '../../model/nearest.ts';
+import { UsageError } from '../terminal/failure.ts';
+
+export const ENV_FILE = '.env';
+/** Largest file of variables that is read. */
+const ENV_BYTES_MAX = 1024 * 1024;
+
+export interface SecretSources {
+  /** Values of `--secret`: `NAME=value`, or `NAME` for the variable of this name. */
+  readonly given: readonly string[];
+  /** The file of `--secrets-file`. */
+  readonly file?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The folder of relative paths. */
+  readonly cwd: string;
+  /** The folder of the integration. */
+  readonly folder: string;
+}
+
+export interface SecretValues {
+  /** Secret → value. */
+  readonly values: Readonly<Record<string, string>>;
+  /** Secrets that have no value here, with the variable that the manifest names. */
+  readonly open: ReadonlyMap<string, string | undefined>;
+}
+
+/** @throws UsageError for an option that names no secret, or a file that cannot be read */
+export async function secretValues(
+  declared: Manifest['secrets'],
+  sources: SecretSources,
+): Promise<SecretValues> {
+  const { env, file, cwd, folder } = sources;
+  const listed = file === undefined ? {} : await variablesIn(resolve(cwd, file), true);
+  const local = await variablesIn(join(folder, ENV_FILE), false);
+  const values: Record<string, string> = {};
+  const open = new Map<string, string | undefined>();
+  const given = givenValues(declared, sources);
+  for (const [name, written] of Object.entries(declared)) {
+    const variable = variableOf(written);
+    const found =
+      given.get(name) ??
+      listed[name] ??
+      (variable === undefined ? undefined : (listed[variable] ?? env[variable] ?? local[variable]));
+    if (found !== undefined && found !== '') values[name] = found;
+    else if (written === '' || variable !== undefined) open.set(name, variable);
+  }
+  return { values, open };
+}
+
+function givenValues(
+  declared: Manifest['secrets'],
+  { given, env }: SecretSources,
+): ReadonlyMap<string, string> {
+  return new Map(
+    given.map((option) => {
+      const at = option.indexOf('=');
+      const name = at === -1 ? option : option.slice(0, at);
+      if (!Object.hasOwn(declared, name)) throw undeclared(name, Object.keys(declared));
+      if (at !== -1) return [name, option.slice(at + 1)];
+      const value = env[name];
+      if (value !== undefined && value !== '') return [name, value];
+      throw new UsageError(`The variable ${name} of --secret ${name} has no value.`, {
+        hint: `Set it, or send the value on standard input: annex secrets set <integration> ${name}`,
+      });
+    }),
+  );
+}
+
+function undeclared(name: string, declared: readonly string[]): UsageError {
+  const near = nearest(name, declared);
+  // What is no name may be a value, and is not repeated.
+  const shown = /^\w{1,64}$/.test(name) ? ` "${name}"` : '';
+  return new UsageError(`The manifest declares no secret${shown}.`, {
+    hint: near === undefined ? 'Add it to "secrets" in the manifest.' : `Did you mean ${near}?`,
+  });
+}
+
+async function variablesIn(
+  file: string,
+  isNeeded: boolean,
+): Promise<Readonly<Record<string, string | undefined>>> {
+  const found = await stat(file).catch(() => undefined);
+  if (!found?.isFile()) {
+    if (isNeeded)
+      throw new UsageError(`There is no file ${file}.`, { hint: 'Each line of it is NAME=value.' });
+    return {};
+  }
+  if (found.size > ENV_BYTES_MAX) throw new UsageError(`${file} is too large for a file of variables.`);
+  return parseEnv(await readFile(file, 'utf8'));
+}

@@ -1,0 +1,32 @@
+/** Folders of integrations for tests of the commands of authors. */
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url));
+
+/** @param more lines of the manifest */
+export const manifestOf = (name: string, script = 'src/index.ts', more = ''): string =>
+  `name: ${name}\ntitle: Test\ndescription: For a test.\norganization: acme\nvisibility: private\nscopes: []\nscript: ${script}\n${more}`;
+
+/** Writes files below a folder. */
+export async function write(folder: string, files: Readonly<Record<string, string>>): Promise<string> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  return folder;
+}
+
+/** A folder for one test. */
+export async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'annex-author-')));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return write(folder, files);
+}
+
+/** Gives a folder the packages of this repository, as npm laid them. */
+export const withInstalledPackages = (folder: string): Promise<void> =>
+  symlink(MODULES, join(folder, 'node_modules'));
