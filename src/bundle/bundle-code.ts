@@ -18,6 +18,7 @@ import { limitProblem, type Problem, warning } from '../model/problem.ts';
 import { absentInputs, refusedModules } from './absent-modules.ts';
 import { buildProblems } from './build-problems.ts';
 import { type BundleResult, SOURCE_MAP_BYTES_MAX } from './bundle-result.ts';
+import { explainJsx } from './jsx-in-typescript.ts';
 import { ASYNC_HOOKS } from './node-modules.ts';
 import { sourceOptions } from './source-options.ts';
 import {
