@@ -102,7 +102,7 @@ async function life(database: Database, clock: () => number, place: Posted): Pro
   const answer = await outbox.insert({ events, recipients, arrivedAt: clock() - 1_000 });
   if (answer.kind === 'conflict') throw new Error('An event was there before.');
   await queue.due(addressee.endpoint, clock(), MANY);
-  await queue.waitingEndpoints({ limit: MANY }, clock());
+  await queue.dueEndpoints({ limit: MANY }, clock());
   const claimed = await claims.claim(
     answer.waiting.map(({ id }) => id),
     clock() + 1_000,

@@ -42,7 +42,8 @@ export async function startRedis(fsync: 'always' | 'everysec'): Promise<QueueSer
   return running(server, folder, socket, socket);
 }
 
-export async function startPostgres(): Promise<QueueServer | undefined> {
+/** @param options further settings, as `name=value` */
+export async function startPostgres(options: readonly string[] = []): Promise<QueueServer | undefined> {
   const bin = postgresFolder();
   if (bin === undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'annex-bench-postgres-'));
@@ -53,7 +54,8 @@ export async function startPostgres(): Promise<QueueServer | undefined> {
   if (isRoot) for (const path of [folder, data]) chownSync(path, UNPRIVILEGED, UNPRIVILEGED);
   const initdb = ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync'];
   execFileSync(join(bin, 'initdb'), initdb, { ...user, stdio: 'ignore' });
-  const settings = ['-D', data, '-k', folder, '-c', 'listen_addresses=', '-c', 'autovacuum=on'];
+  const wanted = ['listen_addresses=', 'autovacuum=on', ...options].flatMap((setting) => ['-c', setting]);
+  const settings = ['-D', data, '-k', folder, ...wanted];
   const server = spawn(join(bin, 'postgres'), settings, { ...user, stdio: 'ignore' });
   return running(server, folder, folder, join(folder, '.s.PGSQL.5432'));
 }

@@ -6,8 +6,12 @@
  * not know of it; so each node walks through the endpoints with deliveries that have been due for a
  * moment, a page at a time with a pause between, however many there are. A claim decides which node
  * gets a delivery.
+ *
+ * An endpoint that a node works on is left to that node for a while: two nodes at one endpoint get
+ * in each other's way, and its integration runs on both. A node that has much in flight asks the
+ * others to help; those that have room do.
  */
-import type { DeliveryQueue, WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
+import type { DeliveryQueue, DueEndpoint, WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
 import { withJitter } from './delays.ts';
 import { PAGE } from './worker-loop.ts';
 
@@ -16,11 +20,18 @@ const WALK_MS = 3_000;
 const PAGE_MS = 50;
 /** A delivery that is due for less is about to be claimed by the node that accepted it. */
 const DUE_FOR_MS = 1_000;
+/**
+ * An endpoint that a node works on is left to it until a delivery is due for so long: that may be
+ * one of a node that died, which no other node knows of. A node that is busy waits for longer, since
+ * the others will be as busy.
+ */
+const LATE_MS = 10_000;
+const LATE_WHERE_BUSY_MS = 30_000;
 /** Between two requests to the other nodes to help. */
 const CALL_FOR_HELP_MS = 1_000;
 
 export interface BacklogPollParts {
-  readonly queue: Pick<DeliveryQueue, 'waitingEndpoints'>;
+  readonly queue: Pick<DeliveryQueue, 'dueEndpoints'>;
   /** Monotonic clock, in milliseconds. */
   readonly ticks: () => number;
   /** Milliseconds since 1970. */
@@ -29,6 +40,8 @@ export interface BacklogPollParts {
   readonly after: (ms: number, run: () => void) => () => void;
   /** From 0 to 1. */
   readonly chance: () => number;
+  /** Whether this node has places for deliveries of endpoints that another node works on. */
+  hasRoom(): boolean;
   /** Receives endpoints with deliveries that are due and not claimed. */
   found(endpoints: readonly WaitingEndpoint[]): void;
   /** Asks the other nodes to look for due deliveries. Must not throw. */
@@ -42,6 +55,8 @@ export class BacklogPoll {
   #cancel: (() => void) | undefined;
   #walking: Promise<void> | undefined;
   #isAsked = false;
+  /** Whether the walk in progress is to help another node. */
+  #isHelping = false;
   #calledForHelpAt = Number.NEGATIVE_INFINITY;
   #isStopped = false;
 
@@ -54,8 +69,12 @@ export class BacklogPoll {
     this.#next(0);
   }
 
-  /** Walks at once; after the walk in progress, if there is one. */
-  soon(): void {
+  /**
+   * Looks for deliveries of a node that asks for help: at once, or after the walk in progress. Does
+   * nothing if there is no room.
+   */
+  help(): void {
+    if (!this.#parts.hasRoom()) return;
     this.#isAsked = true;
     if (this.#walking === undefined) this.#next(0);
   }
@@ -80,6 +99,7 @@ export class BacklogPoll {
     if (this.#isStopped) return;
     const { after, chance } = this.#parts;
     this.#cancel = after(withJitter(ms, chance()), () => {
+      this.#isHelping = this.#isAsked;
       this.#isAsked = false;
       this.#walking = this.#walk().finally(() => {
         this.#walking = undefined;
@@ -94,15 +114,24 @@ export class BacklogPoll {
     let cursor: string | undefined;
     try {
       do {
-        const { items, next } = await queue.waitingEndpoints({ cursor, limit: PAGE }, clock() - DUE_FOR_MS);
+        const { items, next } = await queue.dueEndpoints({ cursor, limit: PAGE }, clock() - DUE_FOR_MS);
         if (this.#isStopped) return;
-        if (items.length > 0) found(items);
+        const left = items.filter((endpoint) => this.#isLeft(endpoint));
+        if (left.length > 0) found(left);
         cursor = next;
         if (cursor !== undefined) await this.#pause();
       } while (cursor !== undefined && !this.#isStopped);
     } catch (error) {
       onError(error);
     }
+  }
+
+  #isLeft({ dueAt, isWorkedOn }: DueEndpoint): boolean {
+    const { clock, hasRoom } = this.#parts;
+    if (!isWorkedOn) return true;
+    const hasPlaces = hasRoom();
+    const lateMs = hasPlaces ? LATE_MS : LATE_WHERE_BUSY_MS;
+    return (hasPlaces && this.#isHelping) || dueAt <= clock() - lateMs;
   }
 
   #pause(): Promise<void> {

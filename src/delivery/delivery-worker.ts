@@ -50,7 +50,7 @@ const TASK_WAIT_MS_MAX = TASK_SCHEDULE_S_MAX * 1_000 + BACK_OFF_MS_MAX;
 const ABANDON_MS = 1_000;
 
 export interface DeliveryWorkerParts extends Pick<LeasesParts, 'clock' | 'after' | 'onError'> {
-  readonly queue: Pick<DeliveryQueue, 'waitingEndpoints' | 'due'>;
+  readonly queue: Pick<DeliveryQueue, 'waitingEndpoints' | 'dueEndpoints' | 'due'>;
   readonly claims: Pick<DeliveryClaims, 'claim' | 'settle' | 'release' | 'renew' | 'recover'>;
   readonly attempts: Pick<Attempts, 'make'>;
   readonly callLog: Pick<CallLog, 'log'>;
@@ -87,13 +87,22 @@ export class DeliveryWorker {
     this.#loop = new WorkerLoop(parts, () => this.#pass());
     this.#writes = new RepeatedWrites({ ...parts, isStopped: () => this.#loop.isStopped });
     this.#poll = parts.isShared
-      ? new BacklogPoll({ ...parts, found: (endpoints) => this.#addEndpoints(endpoints) })
+      ? new BacklogPoll({
+          ...parts,
+          hasRoom: () => !this.#isBusy,
+          found: (endpoints) => this.#addEndpoints(endpoints),
+        })
       : undefined;
   }
 
   /** Deliveries in flight. */
   get inFlight(): number {
     return this.#scheduler.inFlight;
+  }
+
+  /** Whether half of the places are in use: one integration alone never takes all. */
+  get #isBusy(): boolean {
+    return 2 * this.#scheduler.inFlight >= this.#parts.limits.deliveriesInFlight;
   }
 
   /** Takes up the deliveries that the last process left. @throws if the store cannot be read */
@@ -116,12 +125,13 @@ export class DeliveryWorker {
       if (!this.#scheduler.has(waiting.endpoint)) this.#scheduler.setSlow(waiting.endpoint, true);
       this.#scheduler.addEndpoint(waiting);
     }
+    if (this.#isBusy) this.#poll?.callForHelp();
     this.#passSoon();
   }
 
   /** Looks for due deliveries of other nodes now. Does nothing if there are no other nodes. */
   help(): void {
-    if (this.#loop.isRunning) this.#poll?.soon();
+    if (this.#loop.isRunning) this.#poll?.help();
   }
 
   /** Ends all back-offs: the database answers again. */
@@ -136,8 +146,7 @@ export class DeliveryWorker {
   /** Adds deliveries that are due. */
   add(deliveries: readonly WaitingDelivery[]): void {
     for (const delivery of deliveries) this.#scheduler.add(delivery);
-    // One integration alone never takes all places.
-    if (2 * this.#scheduler.inFlight >= this.#parts.limits.deliveriesInFlight) this.#poll?.callForHelp();
+    if (this.#isBusy) this.#poll?.callForHelp();
     this.#passSoon();
   }
 
@@ -200,12 +209,13 @@ export class DeliveryWorker {
   }
 
   /** Asks the store for the due deliveries of an endpoint. Never rejects. */
-  async #refill({ endpoint, hints }: Refill): Promise<void> {
-    const { queue, clock, ticks, onError } = this.#parts;
+  async #refill({ endpoint, hints, isContested }: Refill): Promise<void> {
+    const { queue, clock, ticks, chance, onError } = this.#parts;
     this.#loop.begin();
     try {
       const now = clock();
-      const due = await queue.due(endpoint, now, hints);
+      const found = await queue.due(endpoint, now, hints);
+      const due = isContested ? { ...found, ids: begunAt(found.ids, chance()) } : found;
       const { nextAt } = due;
       this.#dueBy.delete(endpoint);
       if (nextAt === undefined) this.#scheduler.refilled(endpoint, due);
@@ -252,6 +262,7 @@ export class DeliveryWorker {
       // An id that was hinted twice is delivered once.
       claimOfId.delete(id);
       if (claim !== undefined) {
+        this.#scheduler.claimed(endpoint);
         const delivery = new DeliveryInFlight(claim, { now, claimedAt, leaseMs: limits.deliveryLeaseMs });
         // Attack: the calls of a backlog fill the cells, and a delivery of another organization
         // waits for all of them.
@@ -389,4 +400,14 @@ export class DeliveryWorker {
     const delayMs = at - clock();
     return ticks() + (delayMs > BACK_OFF_MS_MAX ? 0 : delayMs);
   }
+}
+
+/**
+ * The same ids from another place on: nodes that work on one endpoint begin at different places.
+ *
+ * @param share from 0 to 1
+ */
+function begunAt(ids: readonly string[], share: number): string[] {
+  const at = Math.floor(share * ids.length);
+  return [...ids.slice(at), ...ids.slice(0, at)];
 }

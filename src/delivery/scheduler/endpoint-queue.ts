@@ -17,6 +17,10 @@ export interface EndpointQueue extends EndpointOwners {
   /** Whether a delivery was added during the refill: the answer may lack it, so another follows. */
   refillAgain: boolean;
   inFlight: number;
+  /** Hints in a row that another node had claimed. */
+  misses: number;
+  /** Refills to come that are spread, because another node works on the endpoint, too. */
+  contestedRefills: number;
   /** Whether it also counts in the quotas of slow endpoints, until it answers in time. */
   slow: boolean;
   /** When the next delivery is due. */
@@ -52,6 +56,8 @@ export const newEndpointQueue = (
   refilling: false,
   refillAgain: false,
   inFlight: 0,
+  misses: 0,
+  contestedRefills: 0,
   slow,
   retryAt: undefined,
   heapAt: undefined,

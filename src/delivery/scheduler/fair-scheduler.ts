@@ -26,6 +26,8 @@ export const HINTS_PER_ENDPOINT = 200;
 /** Ids that are held for all endpoints: some megabytes. Beyond this, an endpoint gets a few. */
 const HINTS_MAX = 100_000;
 const HINTS_LEAST = 5;
+/** How many refills of an endpoint are spread after another node had its hints. */
+const CONTESTED_REFILLS = 8;
 
 export type SchedulerLimits = Pick<
   Limits,
@@ -48,6 +50,8 @@ export interface Refill {
   readonly endpoint: string;
   /** How many ids to ask for. */
   readonly hints: number;
+  /** Whether another node works on the endpoint: the ids should begin elsewhere than there. */
+  readonly isContested: boolean;
 }
 
 export class FairScheduler {
@@ -127,12 +131,30 @@ export class FairScheduler {
     this.#backOffs.until(queue, until);
   }
 
+  /** A hinted delivery of an endpoint was claimed. */
+  claimed(endpoint: string): void {
+    const queue = this.#queues.get(endpoint);
+    if (queue !== undefined) queue.misses = 0;
+  }
+
   /**
-   * Another node has a hinted delivery of an endpoint. Without further hints the endpoint backs
-   * off until `until`. To try each hint costs less than new ones, which that node works on, too.
+   * Another node has a hinted delivery of an endpoint. To try the next hint costs less than new
+   * ones. But after as many misses in a row as may be in flight, that node works its way through
+   * the same hints: they are dropped, and the next ones are from another place. Without further
+   * hints the endpoint backs off until `until`.
    */
   outrun(endpoint: string, until: number): void {
-    if (this.#queues.get(endpoint)?.ids.length === 0) this.backOff(endpoint, until);
+    const queue = this.#queues.get(endpoint);
+    if (queue === undefined) return;
+    queue.misses += 1;
+    const isLast = queue.ids.length === 0;
+    if (!isLast && queue.misses < this.#limits.deliveriesInFlightPerEndpoint) return;
+    queue.misses = 0;
+    queue.contestedRefills = CONTESTED_REFILLS;
+    this.backOff(endpoint, until);
+    if (isLast) return;
+    expectRefill(queue);
+    this.#enqueue(queue);
   }
 
   /** What to do next; undefined if nothing may start. */
@@ -240,7 +262,9 @@ export class FairScheduler {
     queue.moreInStore = false;
     // The answer has the time of the next one.
     queue.retryAt = undefined;
-    return { endpoint, hints: this.#hintsMax() };
+    const isContested = queue.contestedRefills > 0;
+    if (isContested) queue.contestedRefills -= 1;
+    return { endpoint, hints: this.#hintsMax(), isContested };
   }
 
   #endRefill(endpoint: string): EndpointQueue | undefined {

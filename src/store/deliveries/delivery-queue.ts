@@ -5,7 +5,7 @@
  * Each query seeks in the index of pending deliveries and reads as many rows as it returns: it
  * costs the same with a backlog of ten and of a million.
  */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { bulk, runForEach, TEXT, WHOLE } from '../../database/bulk.ts';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
 import type { Database } from '../../database/tables.ts';
@@ -19,6 +19,15 @@ export interface WaitingEndpoint {
   /** Earliest due time of its pending deliveries. */
   readonly dueAt: number;
 }
+
+/** An endpoint with deliveries that are due and not claimed. */
+export interface DueEndpoint extends WaitingEndpoint {
+  /** Whether some of its oldest deliveries are claimed: a node works on it. */
+  readonly isWorkedOn: boolean;
+}
+
+/** Claims take the oldest first, so that some of these are claimed where a node works on an endpoint. */
+const OLDEST = 16;
 
 /** Values: endpoint, limit. Claimed deliveries stay in the index; each endpoint has few of them. */
 const NEXT_OF_ENDPOINT = bulk`
@@ -34,19 +43,60 @@ export class DeliveryQueue {
     this.#database = database;
   }
 
+  /** Sorted by endpoint key. */
+  async waitingEndpoints(request: PageRequest): Promise<Page<WaitingEndpoint>> {
+    const { rows } = await this.#endpoints<WaitingEndpoint>(
+      request,
+      sql`
+        (select min(due_at) from deliveries
+          where state = 'pending' and deliveries.endpoint = waiting.endpoint) as "dueAt"`,
+    );
+    return page(
+      rows,
+      request.limit,
+      ({ endpoint }) => endpoint,
+      (row) => ({ ...ownersOf(row), dueAt: row.dueAt }),
+    );
+  }
+
   /**
-   * Sorted by endpoint key. Each endpoint is found by one seek behind the previous one, however
-   * many deliveries that has.
+   * Those with a delivery that is due and not claimed, sorted by endpoint key. A page may be short.
    *
-   * @param dueBy only those with a delivery that is due by then and not claimed; milliseconds since
-   *   1970. A page may be short then.
+   * @param dueBy milliseconds since 1970
    */
-  async waitingEndpoints(
-    { cursor = '', limit }: PageRequest,
-    dueBy?: number,
-  ): Promise<Page<WaitingEndpoint>> {
-    const unclaimed = dueBy === undefined ? sql`` : sql` and lease_until is null`;
-    const { rows } = await sql<WaitingEndpoint & { dueAt: number | null }>`
+  async dueEndpoints(request: PageRequest, dueBy: number): Promise<Page<DueEndpoint>> {
+    const { rows } = await this.#endpoints<WaitingEndpoint & { dueAt: number | null; claimed: number }>(
+      request,
+      sql`
+        (select min(due_at) from deliveries
+          where state = 'pending' and deliveries.endpoint = waiting.endpoint and lease_until is null) as "dueAt",
+        (select count(lease_until) from (
+          select lease_until from deliveries
+          where state = 'pending' and deliveries.endpoint = waiting.endpoint
+          order by due_at, id limit ${OLDEST}
+        ) as oldest) as claimed`,
+    );
+    const found = page(
+      rows,
+      request.limit,
+      ({ endpoint }) => endpoint,
+      (row) => row,
+    );
+    const items = found.items.flatMap((row): DueEndpoint[] => {
+      const { dueAt, claimed } = row;
+      if (dueAt === null || dueAt > dueBy) return [];
+      return [{ ...ownersOf(row), dueAt, isWorkedOn: claimed > 0 }];
+    });
+    return { ...found, items };
+  }
+
+  /**
+   * Each endpoint is found by one seek behind the previous one, however many deliveries that has.
+   *
+   * @param columns further ones, for each `waiting.endpoint`
+   */
+  #endpoints<Row>({ cursor = '', limit }: PageRequest, columns: RawBuilder<unknown>) {
+    return sql<Row>`
       with recursive waiting (endpoint) as (
         select min(endpoint) from deliveries where state = 'pending' and endpoint > ${cursor}
         union all
@@ -57,18 +107,8 @@ export class DeliveryQueue {
         (select organization from deliveries
           where state = 'pending' and deliveries.endpoint = waiting.endpoint limit 1) as organization,
         (select integration from deliveries
-          where state = 'pending' and deliveries.endpoint = waiting.endpoint limit 1) as integration,
-        (select min(due_at) from deliveries
-          where state = 'pending' and deliveries.endpoint = waiting.endpoint${unclaimed}) as "dueAt"
+          where state = 'pending' and deliveries.endpoint = waiting.endpoint limit 1) as integration,${columns}
       from waiting where endpoint is not null limit ${limit + 1}`.execute(this.#database);
-    const found = page(
-      rows,
-      limit,
-      ({ endpoint }) => endpoint,
-      ({ endpoint, organization, integration, dueAt }) => ({ endpoint, organization, integration, dueAt }),
-    );
-    if (dueBy === undefined) return found;
-    return { ...found, items: found.items.filter(({ dueAt }) => dueAt !== null && dueAt <= dueBy) };
   }
 
   /** Unclaimed due deliveries of an endpoint, the longest due first. */
@@ -82,3 +122,9 @@ export class DeliveryQueue {
     return { ids, more: due.length > limit, ...(later && { nextAt: later.due_at }) };
   }
 }
+
+const ownersOf = ({ endpoint, organization, integration }: Omit<WaitingEndpoint, 'dueAt'>) => ({
+  endpoint,
+  organization,
+  integration,
+});

@@ -62,6 +62,7 @@ function failing(deliveries: WorkerStore, fails: () => 'before' | 'after' | unde
     recover: ({ all }) =>
       !all && fails() === 'before' ? Promise.reject(new Chaos()) : deliveries.recover({ all }),
     waitingEndpoints: deliveries.waitingEndpoints,
+    dueEndpoints: deliveries.dueEndpoints,
   };
 }
 

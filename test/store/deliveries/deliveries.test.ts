@@ -346,6 +346,25 @@ describe('pending deliveries', () => {
     expect(await store.deliveryQueue.waitingEndpoints({ limit: 10 })).toEqual({ items: [] });
   });
 
+  test('that are due and not claimed are found by endpoint, with whether a node works on it', async () => {
+    const store = await temporaryStore();
+    const idsOf: Record<string, string[]> = {};
+    for (const organization of ['one-claimed', 'all-claimed', 'unclaimed']) {
+      await installHandler(store, organization);
+      idsOf[organization] = await deliveriesOf(store, 3, { organization });
+    }
+    const claim = (ids: readonly string[]) => store.deliveryClaims.claim(ids);
+    await claim(idsOf['one-claimed']?.slice(0, 1) ?? []);
+    await claim(idsOf['all-claimed'] ?? []);
+    const found = async (dueBy: number) => {
+      const { items } = await store.deliveryQueue.dueEndpoints({ limit: 10 }, dueBy);
+      return Object.fromEntries(items.map(({ organization, isWorkedOn }) => [organization, isWorkedOn]));
+    };
+    const { dueAt = 0 } = (await store.deliveryList.read(idsOf['unclaimed']?.[0] ?? '')) ?? {};
+    expect(await found(dueAt)).toEqual({ 'one-claimed': true, unclaimed: false });
+    expect(await found(dueAt - 60_000)).toEqual({});
+  });
+
   test('are due in the order of their times, without claimed ones; the next due time is returned', async () => {
     const store = await listeningStore();
     const [one = '', two = '', three = '', four = ''] = await deliveriesOf(store, 4);

@@ -46,6 +46,63 @@ test('a node finds what another one accepted and left, whether that was before i
   expect(ids.slice(3).toSorted()).toEqual(after.toSorted());
 });
 
+/** Attempts that last until they are let go. */
+function lasting() {
+  const ids: string[] = [];
+  const letGo: (() => void)[] = [];
+  const make: Attempts['make'] = ({ claim }) => {
+    ids.push(claim.id);
+    return new Promise((resolve) => letGo.push(() => resolve(DELIVERED)));
+  };
+  const letAllGo = () => {
+    for (const go of letGo.splice(0)) go();
+  };
+  return { ids, make, letGo: letAllGo };
+}
+
+test('an endpoint that a node works on is left to it, until its deliveries are late', async () => {
+  const delivering = await Delivering.begin({ deliveriesInFlightPerEndpoint: 2 });
+  await delivering.install('acme', ['s1']);
+  const [busy, idle] = [lasting(), attempted()];
+  await delivering.worker({ attempting: busy.make, isShared: true }).start();
+  const accepted = await delivering.accept('acme', 's1', URLS(6));
+  await expect.poll(() => busy.ids).toEqual(accepted.slice(0, 2));
+  await delivering.worker({ attempting: idle.make, isShared: true }).start();
+  await seconds(delivering, 8);
+  expect(idle.ids).toEqual([]);
+  await seconds(delivering, 10);
+  await expect.poll(() => idle.ids.toSorted()).toEqual(accepted.slice(2));
+  busy.letGo();
+});
+
+test('a node that is asked for help works on endpoints of others, unless it is busy itself', async () => {
+  const delivering = await Delivering.begin({
+    ...{ deliveriesInFlight: 4, deliveriesInFlightPerEndpoint: 2, deliveriesInFlightPerOrganization: 4 },
+  });
+  await delivering.install('acme', ['s1']);
+  await delivering.install('umbrella', ['s2']);
+  const [first, second] = [lasting(), lasting()];
+  await delivering.worker({ attempting: first.make, isShared: true }).start();
+  const accepted = await delivering.accept('acme', 's1', URLS(4));
+  await expect.poll(() => first.ids).toEqual(accepted.slice(0, 2));
+  const helper = delivering.worker({ attempting: second.make, isShared: true });
+  await helper.start();
+  const own = await delivering.accept('umbrella', 's2', URLS(2));
+  await expect.poll(() => second.ids).toEqual(own);
+  await seconds(delivering, 2);
+  // Half of its places are in use.
+  helper.help();
+  await seconds(delivering, 2);
+  expect(second.ids).toEqual(own);
+  second.letGo();
+  await expect.poll(() => helper.inFlight).toBe(0);
+  helper.help();
+  await seconds(delivering, 1);
+  await expect.poll(() => second.ids.slice(2).toSorted()).toEqual(accepted.slice(2));
+  first.letGo();
+  second.letGo();
+});
+
 test('a node that has the database to itself looks for nothing', async () => {
   const delivering = await Delivering.begin();
   await delivering.install('acme', ['s1']);

@@ -322,6 +322,7 @@ function workerStore({ deliveryQueue: queue, deliveryClaims: claims }: Store): W
     renew: claims.renew.bind(claims),
     recover: claims.recover.bind(claims),
     waitingEndpoints: queue.waitingEndpoints.bind(queue),
+    dueEndpoints: queue.dueEndpoints.bind(queue),
     due: queue.due.bind(queue),
   };
 }

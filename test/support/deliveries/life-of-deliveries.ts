@@ -31,7 +31,7 @@ export async function lifeOfDeliveries(store: Store): Promise<void> {
   await claims.recover({ all: true });
   await claims.recover({ all: false });
   await queue.waitingEndpoints({ limit: 10 });
-  await queue.waitingEndpoints({ limit: 10 }, CLOCK.now);
+  await queue.dueEndpoints({ limit: 10 }, CLOCK.now);
   await queue.due(claim.endpoint, CLOCK.now, 5);
   await orders.cancel(two, OPERATOR);
   await orders.redeliver(two, OPERATOR);

@@ -245,6 +245,33 @@ describe('hints', () => {
     expect(begin(scheduler)).toEqual(['refill a']);
   });
 
+  test('after as many misses in a row as may be in flight, hints are dropped for others of another place', () => {
+    const scheduler = schedulerWith({ deliveriesInFlight: 1, deliveriesInFlightPerEndpoint: 3 });
+    add(scheduler, 'a', 9);
+    const misses = (count: number) => {
+      for (let miss = 0; miss < count; miss += 1) {
+        begin(scheduler);
+        scheduler.outrun('a', 50);
+        scheduler.done('a', 'none');
+      }
+    };
+    misses(2);
+    expect(begin(scheduler)).toEqual(['a3']);
+    scheduler.claimed('a');
+    scheduler.done('a', 'succeeded');
+    misses(3);
+    const next = () => scheduler.next();
+    expect(next()).toMatchObject({ endpoint: 'a', isContested: true });
+    scheduler.refilled('a', { ids: ['a8'], more: false });
+    expect(next()).toMatchObject({ id: 'a8' });
+  });
+
+  test('an endpoint that no other node works on is refilled in order', () => {
+    const scheduler = schedulerWith();
+    scheduler.addEndpoint({ endpoint: 'a', organization: 'o', integration: 'i' });
+    expect(scheduler.next()).toMatchObject({ endpoint: 'a', isContested: false });
+  });
+
   test('empty queues are dropped', () => {
     const scheduler = schedulerWith();
     for (let index = 0; index < 1_000; index += 1)
