@@ -225,7 +225,7 @@ export class IntegrationsRoutes {
    * `POST /v1/integrations/check`
    */
   check(form: FormData | Upload, options?: Options): Reply<Checked> {
-    return this.#send('POST', '/v1/integrations/check', { form, options });
+    return this.#requests.send('POST', '/v1/integrations/check', { form, options });
   }
 }
 

@@ -3,14 +3,14 @@
  * `test/support/cli/command-cases.ts` shows that it works.
  */
 import type { Command, CommandGroup } from '../command.ts';
-import { call } from './call.ts';
-import { check } from './check.ts';
-import { deliveries } from './deliveries.ts';
 import { api } from './api.ts';
 import { backup } from './backup.ts';
+import { call } from './call.ts';
+import { check } from './check.ts';
 import { completionsOf } from './completions.ts';
 import { configure } from './configure.ts';
 import { copy } from './copy.ts';
+import { deliveries } from './deliveries.ts';
 import { doctor } from './doctor.ts';
 import { helpOf } from './help.ts';
 import { install } from './install.ts';
@@ -20,11 +20,10 @@ import { listen } from './listen.ts';
 import { login } from './login.ts';
 import { logs } from './logs.ts';
 import { newCommand } from './new.ts';
+import { pause } from './pause.ts';
 import { profile } from './profile.ts';
 import { publish } from './publish.ts';
 import { render } from './render.ts';
-import { pause } from './pause.ts';
-import { profile } from './profile.ts';
 import { resume } from './resume.ts';
 import { rollback } from './rollback.ts';
 import { secrets } from './secrets.ts';

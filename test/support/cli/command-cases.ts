@@ -1,6 +1,7 @@
 /** The rows of all commands. A test fails for a command that has none. */
-import { INSTALLATION_CASES } from './cases/installation.ts';
+
 import { AUTHOR_CASES } from './cases/author.ts';
+import { INSTALLATION_CASES } from './cases/installation.ts';
 import { INTEGRATION_CASES } from './cases/integrations.ts';
 import { LOGIN_CASES } from './cases/login.ts';
 import { OPERATOR_CASES } from './cases/operator.ts';
