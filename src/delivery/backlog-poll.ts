@@ -22,7 +22,7 @@ const PAGE_MS = 50;
 const DUE_FOR_MS = 1_000;
 /**
  * An endpoint that a node works on is left to it until a delivery is due for so long: that may be
- * one of a node that died, which no other node knows of. A node that is busy waits for longer, since
+ * one of a node that died, which no other node knows of. A node that is busy waits for longer:
  * the others will be as busy.
  */
 const LATE_MS = 10_000;

@@ -27,6 +27,7 @@ import { leftBacklog } from './left-backlog.ts';
 import { RepeatedWrites } from './repeated-writes.ts';
 import { decide, resultOf, signalOf } from './retry.ts';
 import type { EndpointSignal } from './scheduler/endpoint-health.ts';
+import { begunAt } from './scheduler/endpoint-queue.ts';
 import { FairScheduler, type Refill, type SchedulerLimits, type Turn } from './scheduler/fair-scheduler.ts';
 import { BACK_OFF_MS_MAX, STORE_BACK_OFF_MS, WorkerLoop } from './worker-loop.ts';
 
@@ -87,11 +88,7 @@ export class DeliveryWorker {
     this.#loop = new WorkerLoop(parts, () => this.#pass());
     this.#writes = new RepeatedWrites({ ...parts, isStopped: () => this.#loop.isStopped });
     this.#poll = parts.isShared
-      ? new BacklogPoll({
-          ...parts,
-          hasRoom: () => !this.#isBusy,
-          found: (endpoints) => this.#addEndpoints(endpoints),
-        })
+      ? new BacklogPoll({ ...parts, hasRoom: () => !this.#isBusy, found: (some) => this.#addEndpoints(some) })
       : undefined;
   }
 
@@ -214,8 +211,7 @@ export class DeliveryWorker {
     this.#loop.begin();
     try {
       const now = clock();
-      const found = await queue.due(endpoint, now, hints);
-      const due = isContested ? { ...found, ids: begunAt(found.ids, chance()) } : found;
+      const due = begunAt(await queue.due(endpoint, now, hints), isContested ? chance() : 0);
       const { nextAt } = due;
       this.#dueBy.delete(endpoint);
       if (nextAt === undefined) this.#scheduler.refilled(endpoint, due);
@@ -400,14 +396,4 @@ export class DeliveryWorker {
     const delayMs = at - clock();
     return ticks() + (delayMs > BACK_OFF_MS_MAX ? 0 : delayMs);
   }
-}
-
-/**
- * The same ids from another place on: nodes that work on one endpoint begin at different places.
- *
- * @param share from 0 to 1
- */
-function begunAt(ids: readonly string[], share: number): string[] {
-  const at = Math.floor(share * ids.length);
-  return [...ids.slice(at), ...ids.slice(0, at)];
 }

@@ -1,7 +1,7 @@
 /**
  * Endpoint queue: what the scheduler knows of one endpoint with deliveries waiting or in flight.
  */
-import type { WaitingDelivery } from '../../store/deliveries/delivery.ts';
+import type { DueDeliveries, WaitingDelivery } from '../../store/deliveries/delivery.ts';
 import { Fifo } from './fifo.ts';
 
 /** An endpoint, and the organization and the integration whose quotas it uses. */
@@ -70,3 +70,14 @@ export const newEndpointQueue = (
 /** Whether it answers in time, has at most one delivery waiting, and none in flight. */
 export const isSparse = ({ ids, moreInStore, inFlight, slow }: EndpointQueue): boolean =>
   inFlight === 0 && !moreInStore && !slow && ids.length <= 1;
+
+/**
+ * The same deliveries from another place on: nodes that work on one endpoint begin at different
+ * places.
+ *
+ * @param share from 0, which changes nothing, to 1
+ */
+export function begunAt({ ids, ...due }: DueDeliveries, share: number): DueDeliveries {
+  const at = Math.floor(share * ids.length);
+  return { ...due, ids: [...ids.slice(at), ...ids.slice(0, at)] };
+}

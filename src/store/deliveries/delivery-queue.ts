@@ -26,7 +26,10 @@ export interface DueEndpoint extends WaitingEndpoint {
   readonly isWorkedOn: boolean;
 }
 
-/** Claims take the oldest first, so that some of these are claimed where a node works on an endpoint. */
+/**
+ * Claims take the oldest first, so that some of these are claimed where a node works on an
+ * endpoint.
+ */
 const OLDEST = 16;
 
 /** Values: endpoint, limit. Claimed deliveries stay in the index; each endpoint has few of them. */

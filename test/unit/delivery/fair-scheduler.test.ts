@@ -3,6 +3,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { EarliestFirst } from '../../../src/delivery/scheduler/earliest-first.ts';
+import { begunAt } from '../../../src/delivery/scheduler/endpoint-queue.ts';
 import {
   FairScheduler,
   HINTS_PER_ENDPOINT,
@@ -264,6 +265,13 @@ describe('hints', () => {
     expect(next()).toMatchObject({ endpoint: 'a', isContested: true });
     scheduler.refilled('a', { ids: ['a8'], more: false });
     expect(next()).toMatchObject({ id: 'a8' });
+  });
+
+  test('hints of a contested endpoint begin elsewhere, and none is left out', () => {
+    const due = { ids: ['a', 'b', 'c', 'd'], more: true };
+    expect(begunAt(due, 0)).toEqual(due);
+    expect(begunAt(due, 0.6)).toEqual({ ids: ['c', 'd', 'a', 'b'], more: true });
+    expect(begunAt({ ids: [], more: false }, 0.6)).toEqual({ ids: [], more: false });
   });
 
   test('an endpoint that no other node works on is refilled in order', () => {
