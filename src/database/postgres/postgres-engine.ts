@@ -18,6 +18,7 @@ import { NodeConnection } from './node-connection.ts';
 import { beginSession, connectionPool, connectionSettings, cutOff, endSession } from './postgres-clients.ts';
 import { PostgresDialect } from './postgres-dialect.ts';
 import { translated } from './postgres-errors.ts';
+import { leaveRoom } from './row-room.ts';
 import { hasUnfinishedCopy } from './unfinished-copy.ts';
 
 /** Migrations may rewrite an index of a large table, and a copy reads whole tables. */
@@ -199,7 +200,9 @@ export async function openMigrated(url: string, node: string): Promise<Database>
     lock_timeout: LONG_MS,
   });
   try {
-    return await openDatabase(new PostgresDialect(pool, node));
+    const database = await openDatabase(new PostgresDialect(pool, node));
+    await leaveRoom(database);
+    return database;
   } catch (failure) {
     if (!pool.ended) await pool.end();
     throw failure;

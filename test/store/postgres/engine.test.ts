@@ -372,3 +372,38 @@ test('an error never has the password of the URL', async () => {
   await expect(opened).rejects.toThrow('ANNEX_DATABASE_URL');
   await expect(opened).rejects.not.toThrow('planted-password');
 });
+
+describe('pages of deliveries', () => {
+  const settings = async ({ database }: Node) => {
+    const { rows } = await sql<{ settings: string[] | null }>`
+      select reloptions as settings from pg_class where oid = 'deliveries'::regclass`.execute(database);
+    return rows[0]?.settings;
+  };
+
+  test('have room for new versions of rows, also in a database of before', async () => {
+    const { one, open } = await nodes(1);
+    expect(await settings(one)).toEqual(['fillfactor=70']);
+    await sql`alter table deliveries reset (fillfactor)`.execute(one.database);
+    await Promise.all([open(), open()]);
+    expect(await settings(one)).toEqual(['fillfactor=70']);
+  });
+
+  test('are filled as the operator has set it', async () => {
+    const { one, open } = await nodes(1);
+    await sql`alter table deliveries set (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.05)`.execute(
+      one.database,
+    );
+    await open();
+    expect(await settings(one)).toEqual(['fillfactor=90', 'autovacuum_vacuum_scale_factor=0.05']);
+  });
+
+  test('are left to the next start while maintenance has the table', async () => {
+    const { one, open } = await nodes(1);
+    await sql`alter table deliveries reset (fillfactor)`.execute(one.database);
+    await one.database.transaction().execute(async (transaction) => {
+      await sql`lock table deliveries in share update exclusive mode`.execute(transaction);
+      await open();
+    });
+    expect(await settings(one)).toBeNull();
+  });
+});
