@@ -15,7 +15,9 @@
  * answers a command after its log is synced, as Annex and PostgreSQL do; with `everysec`, shown
  * beside, it may lose a second. Each row on PostgreSQL has a new server with its default settings.
  *
- *   --seconds 5     duration of each measurement, after a warm-up
+ *   --seconds 5     duration of each measurement
+ *   --warmup 8      duration of the warm-up before it. Each process compiles its code meanwhile:
+ *                   two nodes on two cores need some seconds until CPU of a delivery settles
  *   --rounds 1      measures everything in turn so often, and shows the medians
  *   --only a,b      of sqlite, postgres, nodes, isolates, peers, pg-boss; default: all
  *   --profile DIR   writes CPU profiles of the hosts into this folder
@@ -35,7 +37,6 @@ const WEBHOOKS = 60;
  * of a core.
  */
 const PER_ORGANIZATION = 10;
-const WARMUP_MS = 2_000;
 const VERIFY_EVERY = 16;
 const IN_FLIGHT = 256;
 const SECRET = 'a secret that both sides of the peers know.';
@@ -71,12 +72,14 @@ const RATIO_AIMS: readonly (readonly [of: string, to: string, least: number])[] 
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '5' },
+    warmup: { type: 'string', default: '8' },
     rounds: { type: 'string', default: '1' },
     only: { type: 'string', default: 'sqlite,postgres,nodes,isolates,peers,pg-boss' },
     profile: { type: 'string', default: '' },
   },
 });
 const measureMs = Number(values.seconds) * 1_000;
+const warmupMs = Number(values.warmup) * 1_000;
 const isProfiled = values.profile !== '';
 const node = isProfiled ? ['--cpu-prof', `--cpu-prof-dir=${values.profile}`] : [];
 const only = new Set(values.only.split(','));
@@ -104,7 +107,7 @@ async function main(): Promise<void> {
 
 /** All measurements of a round; a row without a rate needs a server that is not on this machine. */
 async function* measurements(receiver: LedgerReceiver): AsyncGenerator<Row> {
-  const run: Run = { receiver, warmupMs: WARMUP_MS, measureMs };
+  const run: Run = { receiver, warmupMs, measureMs };
   if (only.has('sqlite')) yield* annex(SQLITE, run);
   if (only.has('postgres')) yield* onPostgres(POSTGRES, 1, run);
   if (only.has('nodes')) yield* onPostgres(TWO_NODES, 2, run);
@@ -134,7 +137,7 @@ async function* annex(
   const rig = await AnnexRig.start({ ...RIG, ...on, receiver, perOrganization: PER_ORGANIZATION });
   try {
     yield await isolatePath(isolate, rig, run);
-    const deliveries = Math.ceil(((WARMUP_MS + measureMs) / 1_000) * PREFILLED_PER_S);
+    const deliveries = Math.ceil(((warmupMs + measureMs) / 1_000) * PREFILLED_PER_S);
     await rig.between((store) => prefill(store, { deliveries, dueInMs: 0, withPayload: true }));
     yield await measuredRig(engine, rig, run);
   } finally {
