@@ -29,8 +29,8 @@ export interface RequestAuthorizerParts extends RequestRatesParts, EndpointBases
 const OF_CONTROL = /^\/(?:v1|metrics|healthz|readyz)(?:[/?]|$)/;
 
 /** For a request that was meant for the other listener. */
-const hintOf = (pathAndQuery: string): string =>
-  OF_CONTROL.test(pathAndQuery)
+const hintOf = (url: string): string =>
+  OF_CONTROL.test(url)
     ? ' This is the public listener; the API is on the control listener (--control-port, by default 7700).'
     : '';
 
@@ -78,7 +78,10 @@ export class RequestAuthorizer {
     const sender = isCounted ? this.#rates.countAddress(request) : undefined;
     const target = key === undefined ? undefined : await this.#parts.targets.get(key);
     if (target === undefined) {
-      throw new AnnexError('ENDPOINT_UNKNOWN', `No installation answers at this URL.${hintOf(pathAndQuery)}`);
+      throw new AnnexError(
+        'ENDPOINT_UNKNOWN',
+        `No installation answers at this URL.${hintOf(request.originalUrl)}`,
+      );
     }
     if (sender !== undefined) this.#rates.countEndpoint(target.endpointKey, sender);
     if (leavesEndpoint(pathAndQuery))

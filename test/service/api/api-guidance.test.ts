@@ -166,5 +166,13 @@ test('each route of the description has an operation id and a tag, and a publish
   const content = paths['/v1/integrations']?.['post']?.requestBody?.content ?? {};
   expect(Object.keys(content)).toEqual(['multipart/form-data']);
   const { properties } = content['multipart/form-data']?.schema ?? { properties: {} };
-  expect(Object.keys(properties)).toEqual(['manifest', 'secrets', 'files', 'archive', 'script', 'env']);
+  expect(Object.keys(properties)).toEqual([
+    'manifest',
+    'secrets',
+    'files',
+    'archive',
+    'script',
+    'overwriteSecrets',
+    'env',
+  ]);
 });
