@@ -90,7 +90,7 @@ function methodOf(
   return {
     ...{ noun, verb, operation, httpMethod, path, body, query },
     pathArguments: pathArguments(operation, path, types),
-    mayBeUnchanged: operation.responses['304'] !== undefined,
+    mayBeUnchanged: parametersIn(operation, 'header').some(({ name }) => name === 'if-none-match'),
     isForm: operation.requestBody?.content?.['multipart/form-data'] !== undefined,
     ...optionsOf(operation, { typeName, queryOptions: query ? [] : inQuery }, types),
     ...answerOf(operation, `${typeName}Answer`, types),

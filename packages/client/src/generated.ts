@@ -247,12 +247,13 @@ export class ImagesRoutes {
   get(
     integration: string,
     path: string,
-    options?: Options & { readonly ifNoneMatch?: undefined },
+    options?: Options & IfNoneMatch & { readonly ifNoneMatch?: undefined },
   ): Reply<Blob>;
-  get(integration: string, path: string, options: Options): Reply<Blob | undefined>;
-  get(integration: string, path: string, options?: Options): Reply<Blob | undefined> {
+  get(integration: string, path: string, options: Options & IfNoneMatch): Reply<Blob | undefined>;
+  get(integration: string, path: string, options?: Options & IfNoneMatch): Reply<Blob | undefined> {
     return this.#requests.send('GET', '/v1/integrations/{name}/images/{path}', {
       path: { name: integration, path },
+      headers: { 'if-none-match': options?.ifNoneMatch },
       answer: 'blob',
       options,
     });

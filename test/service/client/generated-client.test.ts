@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clientText } from '../../../packages/client/generator/client-text.ts';
 import { formatted } from '../../../packages/client/generator/formatted.ts';
 import type { Description } from '../../../packages/client/generator/openapi.ts';
+import { referenceText } from '../../../packages/client/generator/reference-text.ts';
 import { Annex } from '../../../packages/client/src/index.ts';
 import { TestService } from '../../support/service.ts';
 
@@ -16,7 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => annexService.stop());
 
-test('the generated file is what the generator makes of the description', async () => {
+test('the generated files are what the generator makes of the description', async () => {
+  await expect(referenceText(description)).toMatchFileSnapshot('../../../docs/client-reference.md');
   await expect(formatted(clientText(description))).toMatchFileSnapshot(
     '../../../packages/client/src/generated.ts',
   );

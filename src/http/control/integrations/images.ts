@@ -11,7 +11,7 @@ import { imageType } from '../../../model/manifest/image.ts';
 import { IMAGE_PATH, IMAGE_PATH_CHARS_MAX } from '../../../model/manifest/manifest-page.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { described } from '../description.ts';
-import { contentTag, isKnownTag } from '../entity-tag.ts';
+import { contentTag, IfNoneMatch, isKnownTag } from '../entity-tag.ts';
 import { ERRORS_VIEW, Name } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { visibleIntegration } from './integrations.ts';
@@ -53,6 +53,7 @@ export function imagesRoutes(app: TypedApp, { registry }: ImagesRouteParts): voi
         summary: 'Read an image of an integration',
         description: 'An icon or preview of the active version, by its path in the manifest. PNG or JPEG.',
         params: Params,
+        headers: IfNoneMatch,
         response: { 200: Image, 304: NotModified, ...ERRORS_VIEW },
       },
       config: {
