@@ -8,7 +8,6 @@
  * scanners; the row alone decides. Runtime tokens are signed instead (`targets/runtime-tokens.ts`).
  */
 import { hash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { lock } from '../database/locks.ts';
 import { announce } from '../database/notices.ts';
 import { type Page, type PageRequest, page } from '../database/page.ts';
@@ -16,6 +15,7 @@ import type { Sequence } from '../database/sequence.ts';
 import type { Database, Tables } from '../database/tables.ts';
 import { inTransaction } from '../database/transaction.ts';
 import type { Actor } from '../model/actor.ts';
+import { entryCache } from '../model/entry-cache.ts';
 import { base64url, type RandomBytes, tokenId } from '../model/identifiers.ts';
 import { type Principal, TOKEN_KINDS, type TokenKind } from '../model/principal.ts';
 import { type AuditAction, insertAudit } from './audit-rows.ts';
@@ -47,7 +47,7 @@ export interface TokensParts {
 export class Tokens {
   readonly #parts: TokensParts;
   /** Principals by hash. Unknown tokens are not cached: guesses must not evict real ones. */
-  readonly #cache = new LRUCache<string, Principal>({ max: PRINCIPALS_CACHED });
+  readonly #cache = entryCache<Principal>(PRINCIPALS_CACHED);
   /** Number of revocations: a look-up that began before one must not enter the cache after it. */
   #revocations = 0;
 

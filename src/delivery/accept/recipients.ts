@@ -15,15 +15,19 @@
  * Attack: to slow down other organizations' events by changing one's own installations in a loop.
  */
 import { LRUCache } from 'lru-cache';
+import { entryCache } from '../../model/entry-cache.ts';
 import type { PostedEvent } from '../../store/deliveries/delivery.ts';
 import type { Absentee, Addressee, Recipients } from '../../store/events/event-rows.ts';
 import type { SubscriberRows } from '../../store/events/subscriber-rows.ts';
 import { type Subscriber, Subscribers } from './subscribers.ts';
 
 const ORGANIZATIONS_CACHED = 20_000;
-const PLACES_CACHED = 50_000;
-/** Subscribers of all cached places together. */
-const SUBSCRIBERS_CACHED = 400_000;
+/**
+ * Bound on all cached places: the number of their subscribers, and eight for each place, so that
+ * there are at most 50,000.
+ */
+const PLACES_WEIGHT_MAX = 400_000;
+const PLACE_WEIGHT = 8;
 
 /** The members of an event that determine its recipients. */
 export type Occasion = Pick<PostedEvent, 'organization' | 'type' | 'level' | 'place' | 'installationId'>;
@@ -54,11 +58,10 @@ interface Reading {
 
 export class RecipientResolver {
   readonly #subscribers: Subscribers;
-  readonly #organizations = new LRUCache<string, Generation>({ max: ORGANIZATIONS_CACHED });
+  readonly #organizations = entryCache<Generation>(ORGANIZATIONS_CACHED);
   readonly #places = new LRUCache<string, CachedPlace>({
-    max: PLACES_CACHED,
-    maxSize: SUBSCRIBERS_CACHED,
-    sizeCalculation: ({ subscribers }) => 1 + subscribers.length,
+    maxSize: PLACES_WEIGHT_MAX,
+    sizeCalculation: ({ subscribers }) => PLACE_WEIGHT + subscribers.length,
   });
   /** Reads in flight, shared by concurrent callers: a new place under load is read once. */
   readonly #reading = new Map<string, Reading>();

@@ -3,8 +3,8 @@
  * integrations' active versions handle. Caches versions, which never change; `recipients.ts` caches
  * the rest.
  */
-import { LRUCache } from 'lru-cache';
 import type { DeliveryKind } from '../../database/tables.ts';
+import { entryCache } from '../../model/entry-cache.ts';
 import { type TargetName, wholeInstallation } from '../../model/installation.ts';
 import { missingScopes } from '../../model/manifest/scope.ts';
 import { storedManifest } from '../../model/manifest/stored-manifest.ts';
@@ -41,7 +41,7 @@ interface VersionEvents {
 
 export class Subscribers {
   readonly #rows: SubscriberRows;
-  readonly #versions = new LRUCache<string, VersionEvents>({ max: VERSIONS_CACHED });
+  readonly #versions = entryCache<VersionEvents>(VERSIONS_CACHED);
 
   constructor(rows: SubscriberRows) {
     this.#rows = rows;

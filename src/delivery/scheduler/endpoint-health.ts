@@ -3,7 +3,7 @@
  *
  * Remembered while nothing waits for an endpoint, for those that failed or were slow last. Pure.
  */
-import { LRUCache } from 'lru-cache';
+import { entryCache } from '../../model/entry-cache.ts';
 
 const ENDPOINTS_MAX = 50_000;
 
@@ -13,8 +13,8 @@ export type EndpointSignal = 'succeeded' | 'failed' | 'none';
 export class EndpointHealth {
   readonly #failuresBeforeProbing: number;
   /** Failures in a row. */
-  readonly #failures = new LRUCache<string, number>({ max: ENDPOINTS_MAX });
-  readonly #slow = new LRUCache<string, true>({ max: ENDPOINTS_MAX });
+  readonly #failures = entryCache<number>(ENDPOINTS_MAX);
+  readonly #slow = entryCache<true>(ENDPOINTS_MAX);
 
   constructor(failuresBeforeProbing: number) {
     this.#failuresBeforeProbing = failuresBeforeProbing;

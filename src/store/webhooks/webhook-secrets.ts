@@ -14,6 +14,7 @@ import type { Sequence } from '../../database/sequence.ts';
 import type { Database } from '../../database/tables.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import type { Actor } from '../../model/actor.ts';
+import { entryCache } from '../../model/entry-cache.ts';
 import { type RandomBytes, signingSecret } from '../../model/identifiers.ts';
 import type { TargetName } from '../../model/installation.ts';
 import { isRuntime } from '../../model/principal.ts';
@@ -80,7 +81,6 @@ export class WebhookSecrets {
    * once.
    */
   readonly #opened = new LRUCache<string, ReadonlyMap<string, Opened>>({
-    max: SECRETS_CACHED,
     maxSize: SECRETS_CACHED,
     sizeCalculation: ({ size }) => size,
   });
@@ -88,7 +88,7 @@ export class WebhookSecrets {
    * Secrets revealed to an installation's code, the latest last. In memory, because isolates do not
    * outlive this process.
    */
-  readonly #shown = new LRUCache<string, readonly string[]>({ max: SHOWN_TO_MAX });
+  readonly #shown = entryCache<readonly string[]>(SHOWN_TO_MAX);
   /** Reads in flight, shared by concurrent callers. */
   readonly #reading = new Map<string, Promise<Opened>>();
 
