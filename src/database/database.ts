@@ -49,6 +49,12 @@ export async function openDatabase(dialect: Dialect): Promise<Database> {
   throw new Error(`The database ${where}: ${why}.`, { cause: error });
 }
 
+/** Whether there is nothing for `openDatabase` to do but to connect. */
+export async function hasThisSchema(database: Database): Promise<boolean> {
+  const applied = await migrationsIn(database);
+  return applied.length === Object.keys(MIGRATIONS).length && applied.every((name) => name in MIGRATIONS);
+}
+
 /**
  * Names of the migrations applied. Empty for a new database, and for an unreadable one: migrating
  * it reports the error.

@@ -7,7 +7,7 @@
 import { mkdir } from 'node:fs/promises';
 import { Kysely } from 'kysely';
 import { Client, type Pool } from 'pg';
-import { openDatabase } from '../database.ts';
+import { hasThisSchema, openDatabase } from '../database.ts';
 import type { DatabaseState, Engine, EngineListener, IntegrityState } from '../engine.ts';
 import type { Database, Tables } from '../tables.ts';
 import { DatabaseUnavailable } from '../unavailable.ts';
@@ -110,7 +110,8 @@ export class PostgresEngine implements Engine {
       });
       // First: a newer version must not change the schema under a copy.
       if (await hasUnfinishedCopy(database)) throw new Error(COPY_UNFINISHED);
-      await this.#migrate();
+      // Mostly it does, and a connection with the time-outs of migrations is not needed.
+      if (!(await hasThisSchema(database))) await this.#migrate();
       await this.#connection.open();
       if (await this.#isUnsynced())
         note('warn', 'this PostgreSQL runs with fsync = off: a power cut loses acknowledged events');
