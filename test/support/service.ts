@@ -12,11 +12,18 @@ import type { Level } from '../../src/model/level.ts';
 import type { Service } from '../../src/service.ts';
 import type { Store } from '../../src/store/store.ts';
 import { preparedProcesses } from './prepared-processes.ts';
+import { putEmptyDatabase } from './store/empty-database.ts';
 import { claimEvent } from './store/installed.ts';
 import { OPERATOR } from './store/temporary-store.ts';
 import { serviceDatabase } from './store/test-engine.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
+
+/**
+ * Limits for tests that count what a cell was called for, and are not about cells that hang: a
+ * machine that is busy with other work may give a cell no time for longer than the defaults.
+ */
+export const PATIENT = { cellHeartbeatMs: 30_000, probeWallMs: 30_000 } satisfies Partial<Limits>;
 
 export interface Installed {
   readonly id: string;
@@ -69,7 +76,10 @@ export class TestService {
       limits: options.limits ?? {},
       logLevel: options.logTo ? 'trace' : (process.env['ANNEX_TEST_LOG'] ?? 'silent'),
       ...(options.logTo && { logTo: options.logTo }),
-      prepare: preparedProcesses,
+      prepare: async (config) => {
+        await putEmptyDatabase(config.dataFolder);
+        return preparedProcesses(config);
+      },
     });
     const { token } = await service.store.tokens.create({ kind: 'platform' }, OPERATOR);
     const tokens = { admin: service.firstAdminToken ?? '', platform: token };

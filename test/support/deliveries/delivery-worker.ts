@@ -27,6 +27,7 @@ import type { TargetName } from '../../../src/model/installation.ts';
 import { publishedManifest } from '../../../src/model/manifest/manifest.ts';
 import type { Delivery, PostedEvent, WaitingDelivery } from '../../../src/store/deliveries/delivery.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
+import { putEmptyDatabase } from '../store/empty-database.ts';
 import { publication } from '../store/installed.ts';
 import { targetsOf } from '../store/targets.ts';
 import { manifestYaml, OPERATOR, parsed, storeOptions, temporaryFolder } from '../store/temporary-store.ts';
@@ -148,6 +149,7 @@ export class Delivering {
   static async begin(limits: Partial<Limits> = {}): Promise<Delivering> {
     const time = new VirtualTime();
     const folder = await temporaryFolder({ inMemory: true });
+    await putEmptyDatabase(folder);
     const options = { ...storeOptions(folder, limits), clock: time.clock };
     const store = await openStore(options);
     onTestFinished(() => store.close());

@@ -17,6 +17,7 @@ import {
   publishedManifest,
 } from '../../../src/model/manifest/manifest.ts';
 import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
+import { putEmptyDatabase } from './empty-database.ts';
 import { dropDatabase, testEngine } from './test-engine.ts';
 
 export const ORIGINS = {
@@ -73,6 +74,7 @@ export const OPERATOR: Actor = {
 /** Opens a store, which is closed after the test. */
 export async function temporaryStore(limits: Partial<Limits> = {}): Promise<Store> {
   const folder = await temporaryFolder();
+  await putEmptyDatabase(folder);
   const store = await openStore(storeOptions(folder, limits));
   onTestFinished(() => store.close());
   return store;
