@@ -20,11 +20,11 @@ export default defineConfig({
     execArgv: ['--no-node-snapshot'],
     maxWorkers: 2,
     sequence: { sequencer: SlowFoldersFirst },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // A poll ends with the event that it waits for. Its deadline only bounds a failure: a machine
-    // that is busy with other work may be slow to get there.
-    expect: { poll: { timeout: 30_000, interval: 10 } },
+    // These deadlines only bound a failure: a test ends with the event that it waits for, and on a
+    // machine that is busy with other work that may take ten times as long as alone.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 90_000, interval: 10 } },
     projects: [
       // Their files leave nothing in the process: it is shared, and with it the imported modules.
       {

@@ -185,7 +185,7 @@ test('a host that is killed during edits delivers an event for every committed c
   const handled = (await (await fetch(urls.publicEndpoint)).json()) as string[];
   expect(handled.length).toBeGreaterThan(0);
   expect(handled).toEqual(events.slice(-handled.length).map((event) => event.id));
-}, 60_000);
+});
 
 test('an orderly stop lets the handler in flight finish; the next process delivers the other events, each once', async () => {
   const data = await dataFolder();
@@ -202,7 +202,7 @@ test('an orderly stop lets the handler in flight finish; the next process delive
     return (items as { text: string }[]).map(({ text }) => text).reverse();
   };
   await expect.poll(logged).toEqual(events.map((event) => event.id));
-}, 60_000);
+});
 
 /** Posts the id of each event to a ledger: `statement` decides when. */
 const ledgerSource = (statement: string): string => `
@@ -274,4 +274,4 @@ test('work in waitUntil is not covered: the host may end between the answer and 
   const second = await start(data, reach);
   expect((await allDelivered(second, recorder)).map(({ state }) => state)).toEqual(['delivered']);
   expect(ledger.requests).toEqual([]);
-}, 60_000);
+});

@@ -167,7 +167,7 @@ test('an installation that was executing at a crash is kept apart, and cleared o
   expect((await annex.log(blamed)).map(({ text }) => text)).toContainEqual(
     expect.stringContaining('no longer kept apart'),
   );
-}, 60_000);
+});
 
 test('calls that had not begun when a cell died move to the next, and calls that had begun do not', async () => {
   const annex = await startTestService({ limits: { ...UNTHROTTLED, callCpuMs: 10_000 } });

@@ -84,7 +84,7 @@ test('10,000 lines arrive in order, and none is lost where the client reconnects
   const texts = [...early, ...late].map(textIn);
   expect(texts).toEqual(numbers(Number(texts[0]), texts.length));
   expect(texts.at(-1)).toBe('9999');
-}, 60_000);
+});
 
 test('a log is followed by `Accept` or by `follow`, and listed otherwise', async () => {
   const { follow, write } = await scene();

@@ -259,4 +259,4 @@ test('attack: a cell that grows past its bound at once blames the isolate that g
     const texts = (await annex.log(bystander)).map(({ text }) => text);
     expect(texts.filter((text) => text.includes('died while it was executing'))).toEqual([]);
   }
-}, 60_000);
+});

@@ -1,6 +1,6 @@
 /** The API of lifecycle events: access, and what is shown of each. */
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Installed, TestService } from '../../support/service.ts';
+import { type Installed, PATIENT, TestService } from '../../support/service.ts';
 
 const SECRET = 'planted-credential';
 const CONFIGURATION = `target: all
@@ -29,7 +29,7 @@ const list = (token: string | undefined, { id }: Installed, query = '') =>
 const itemsOf = ({ body }: { body: Record<string, unknown> }) => body['items'] as EventView[];
 
 beforeAll(async () => {
-  annex = await TestService.start();
+  annex = await TestService.start({ limits: PATIENT });
   for (const organization of ['acme', 'beach', 'stranger']) {
     const { body } = await annex.api('POST', '/v1/tokens', { json: { kind: 'organization', organization } });
     tokens[organization] = String(body['token']);

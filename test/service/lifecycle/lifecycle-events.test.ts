@@ -1,11 +1,11 @@
 /** Lifecycle events of an installation: delivered after the commit, in order, and once. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Installed, startTestService, TestService } from '../../support/service.ts';
+import { type Installed, PATIENT, startTestService, TestService } from '../../support/service.ts';
 
 let annex: TestService;
 
 beforeAll(async () => {
-  annex = await TestService.start();
+  annex = await TestService.start({ limits: PATIENT });
   return () => annex.stop();
 });
 
@@ -265,8 +265,12 @@ describe('installation_deleted', () => {
 
     const { logs } = annex.service.store;
     const kept = async () => (await logs.list({ tenant: installed.id, limit: 10 })).items;
-    await logs.pass();
-    expect((await kept()).map(({ text }) => text)).toContain('good bye');
+    // A line is stored once the map of its script has been read.
+    const texts = async () => {
+      await logs.pass();
+      return (await kept()).map(({ text }) => text);
+    };
+    await expect.poll(texts).toContain('good bye');
     await logs.sweep();
     expect(await kept()).toEqual([]);
   });
@@ -274,7 +278,7 @@ describe('installation_deleted', () => {
 
 describe('a fault of the platform', () => {
   test('that ends the call during the handler repeats the event', async () => {
-    const crashing = await startTestService();
+    const crashing = await startTestService({ limits: PATIENT });
     const installed = await crashing.deploy(
       'patient',
       `import { createIntegration } from '@annex/sdk';
@@ -302,7 +306,7 @@ describe('a fault of the platform', () => {
 describe('attack: a handler that edits its own configuration at each edit', () => {
   test('is refused at the maximum call depth, and its log says so', async () => {
     const depth = 3;
-    const service = await startTestService({ limits: { callDepth: depth } });
+    const service = await startTestService({ limits: { ...PATIENT, callDepth: depth } });
     const source = `
       import { createIntegration } from '@annex/sdk';
       export default createIntegration({ events: { async installation_setup(event, { environment }) {
@@ -334,7 +338,7 @@ describe('attack: a handler that edits its own configuration at each edit', () =
 describe('attack: a publisher with slow handlers in many installations', () => {
   test('delays no event of another publisher', async () => {
     // A stop would wait for them, too.
-    const service = await startTestService({ limits: { stopMs: 100 } });
+    const service = await startTestService({ limits: { ...PATIENT, stopMs: 100 } });
     const source = (body: string) => `
       import { createIntegration } from '@annex/sdk';
       export default createIntegration({ events: { async installation_setup() { ${body} } } });`;

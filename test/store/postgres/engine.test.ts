@@ -164,7 +164,7 @@ describe('a notice', () => {
     // Connections of the pool that were ended are replaced.
     await expect.poll(() => announce(one.database, 'tokens').then(() => 'sent', String)).toBe('sent');
     await expect.poll(() => two.heard).toContainEqual({ change: 'tokens', about: [] });
-  }, 60_000);
+  });
 });
 
 describe('work under a name', () => {
