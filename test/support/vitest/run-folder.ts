@@ -1,7 +1,7 @@
 /**
- * A folder for one run of the tests: for results that are built once (`built-once.ts`), and for
- * Node's compile cache, because most processes of the tests load the same code. It is removed after
- * the run, so nothing in it is older than the code.
+ * A folder for one run of the tests, which its projects share: for results that are built once
+ * (`built-once.ts`), and for Node's compile cache, because most processes of the tests load the
+ * same code. It is removed after the run, so nothing in it is older than the code.
  *
  * Node writes its cache when a process exits in order. Hosts of tests are mostly killed: without a
  * process that exits, each of them would compile all code anew.
@@ -29,11 +29,19 @@ const MEMORY = '/dev/shm';
 /** The folders of a run need less than a quarter of it. */
 const MEMORY_BYTES_MIN = 4 * 1024 ** 3;
 const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+/** Names the folder: each project of the run has a setup, one after the other. */
+const SHARED = 'ANNEX_TEST_RUN_FOLDER';
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   // Workers, and the processes that they start, find it here.
   if (process.env['TMPDIR'] === undefined && (await hasMemory())) process.env['TMPDIR'] = MEMORY;
+  const shared = process.env[SHARED];
+  if (shared !== undefined) {
+    project.provide('runFolder', shared);
+    return async () => undefined;
+  }
   const folder = await mkdtemp(join(tmpdir(), 'annex-run-'));
+  process.env[SHARED] = folder;
   // Processes that are about to exit may still write to the cache.
   const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 10 });
   project.provide('runFolder', folder);
@@ -48,6 +56,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return async () => {
     await compiled;
     await remove();
+    delete process.env[SHARED];
   };
 }
 
