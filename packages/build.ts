@@ -10,7 +10,12 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { GLOBALS_FILE, joinedDeclarations, joinedGlobals } from '../src/cli/sdk-declarations.ts';
+import {
+  describeTypedefs,
+  GLOBALS_FILE,
+  joinedDeclarations,
+  joinedGlobals,
+} from '../src/cli/sdk-declarations.ts';
 import { SDK_SETTINGS } from '../src/cli/typed-folder.ts';
 import { compile } from './compile.ts';
 import { importedPackages } from './imported-packages.ts';
@@ -43,6 +48,7 @@ async function annex(folder: string, { dependencies, optionalDependencies }: Man
 async function sdk(folder: string): Promise<object> {
   const into = join(folder, 'dist');
   await compile({ config: 'sandbox/sdk/tsconfig.json', root: 'sandbox/sdk', into });
+  await describeTypedefs(into);
   await writeFile(join(into, GLOBALS_FILE), await joinedGlobals());
   await writeFile(join(folder, 'tsconfig.json'), SDK_SETTINGS);
   return {};

@@ -4,6 +4,7 @@
  * Generated: `npx vitest run test/service/sdk/api-routes.test.ts -u`.
  */
 
+/** An installation in an organization, as the API shows it. */
 export interface ApiInstallation {
   readonly id: string;
   readonly integration: string;
@@ -43,6 +44,7 @@ export interface ApiInstallation {
   }[];
 }
 
+/** The installation in a space, as the API shows it. */
 export interface ApiSpaceInstallation {
   /** Id of the installation that it belongs to. */
   readonly installation: string;
@@ -80,6 +82,7 @@ export interface ApiSpaceInstallation {
   }[];
 }
 
+/** The installation in a site, as the API shows it. */
 export interface ApiSiteInstallation {
   /** Id of the installation that it belongs to. */
   readonly installation: string;
@@ -117,6 +120,7 @@ export interface ApiSiteInstallation {
   }[];
 }
 
+/** What a form for a configuration needs: the declared properties and the values. */
 export interface ApiConfigurationForm {
   readonly level: 'organization' | 'space' | 'site';
   readonly status: 'active' | 'pending' | 'paused';
@@ -154,6 +158,7 @@ export interface ApiConfigurationForm {
   }[];
 }
 
+/** The right to renew credentials that several nodes share, for a while. */
 export interface ApiCredentialsLease {
   /** Absent while another call holds the lease: try again. */
   readonly lease?: string;
@@ -162,6 +167,7 @@ export interface ApiCredentialsLease {
   readonly credentials?: Readonly<Record<string, unknown>>;
 }
 
+/** A new secret of a webhook, shown once. */
 export interface ApiWebhookSecret {
   /** The key of the HMAC is the UTF-8 of this text. */
   readonly secret: string;
@@ -172,17 +178,20 @@ export interface ApiWebhookSecret {
   };
 }
 
+/** A test event, and the number of its deliveries. */
 export interface ApiWebhookTest {
   readonly eventId: string;
   /** 0 if the code does not handle the type or lacks its scope. */
   readonly deliveries: number;
 }
 
+/** Whether an OAuth state is used for the first time. */
 export interface ApiSpentState {
   /** Whether the state was not spent before. */
   readonly isFirst: boolean;
 }
 
+/** Parameters of a list. */
 export interface ApiListQuery {
   /** `next` of the page before. */
   readonly cursor?: string;

@@ -62,7 +62,16 @@ export interface ApiAnswer<Body> {
   readonly body: Body;
 }
 
-/** Thrown by `context.api` for every answer that is not a success (docs/contract/api.md#errors). */
+/**
+ * Thrown by `context.api` for every answer that is not a success (docs/contract/api.md#errors).
+ *
+ * @example
+ * try {
+ *   await api.request('GET /integrations/{name}/installations/{id}/spaces/{space}');
+ * } catch (error) {
+ *   if (!(error instanceof ApiError) || error.status !== 404) throw error;
+ * }
+ */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** HTTP status. */
@@ -88,7 +97,13 @@ interface AnyOptions {
   readonly body?: unknown;
 }
 
-/** The API client of one call: `context.api`. */
+/**
+ * The API client of one call: `context.api`.
+ *
+ * @example
+ * const { body } = await context.api.request('GET /integrations/{name}/installations/{id}');
+ * console.log(body.externalIds);
+ */
 export class Api {
   readonly #environment: Environment;
 
@@ -108,9 +123,9 @@ export class Api {
    * @throws TypeError if a name of the path is neither given nor the call's own, or the network
    *   fails
    *
-   * @example const { body, headers } = await context.api.request('GET
-   * /integrations/{name}/installations/{id}'); await context.api.request('PATCH
-   * /integrations/{name}/installations/{id}', {
+   * @example
+   * const { headers } = await context.api.request('GET /integrations/{name}/installations/{id}');
+   * await context.api.request('PATCH /integrations/{name}/installations/{id}', {
    *   body: { externalIds: [team] },
    *   headers: { 'if-match': headers.get('etag') ?? '' },
    * });

@@ -93,7 +93,13 @@ export interface ComponentAnswer {
   readonly isRendered: boolean;
 }
 
-/** Made by `createComponent`, for `components` of `createIntegration`. */
+/**
+ * Made by `createComponent`, for `components` of `createIntegration`.
+ *
+ * @example
+ * const counter: Component = createComponent({ componentId: 'counter', render });
+ * export default createIntegration({ components: [counter] });
+ */
 export class Component {
   /** Id of the component. */
   readonly componentId: string;

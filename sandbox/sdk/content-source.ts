@@ -29,7 +29,13 @@ export interface ContentSourceDefinition<Props extends object, C extends Configu
   readonly getPageDocument: (input: ContentSourceInput<Props>, context: Context<C>) => unknown;
 }
 
-/** Made by `createContentSource`, for `contentSources` of `createIntegration`. */
+/**
+ * Made by `createContentSource`, for `contentSources` of `createIntegration`.
+ *
+ * @example
+ * const articles: ContentSource = createContentSource(definition);
+ * export default createIntegration({ contentSources: [articles] });
+ */
 export class ContentSource {
   /** Name of the source. */
   readonly sourceId: string;

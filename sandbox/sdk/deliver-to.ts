@@ -9,7 +9,12 @@
 /** Names the destination in the answer to an event. Code without the SDK sets it itself. */
 const DESTINATION_HEADER = 'annex-deliver-to';
 
-/** A webhook to be posted: made by `deliverTo`, and posted if a handler of `events` returns it. */
+/**
+ * A webhook to be posted: made by `deliverTo`, and posted if a handler of `events` returns it.
+ *
+ * @example
+ * const posted = (url: string, eventId: string): WebhookDelivery => deliverTo(url, { eventId });
+ */
 export class WebhookDelivery {
   /** Absolute URL of the receiver. */
   readonly url: string;

@@ -46,6 +46,7 @@ export interface Visitor {
  * An HTTP request to the public endpoint, from which the `Request` of the `fetch` handler is made.
  */
 export interface FetchEvent extends EventBase<'fetch'> {
+  /** The request, without its body. */
   readonly request: {
     /** Method as sent; an envelope may have it in lower case. */
     readonly method: string;

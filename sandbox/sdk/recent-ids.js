@@ -12,6 +12,8 @@ const WINDOW_MS = 120_000;
 const IDS_MAX = 10_000;
 
 /**
+ * A memory of recent event ids, made by `recentIds`.
+ *
  * @typedef {object} RecentIds
  * @property {(id: string) => boolean} add remembers an id. False if it is remembered already; its
  *   time does not start anew then

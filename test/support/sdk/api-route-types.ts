@@ -61,17 +61,40 @@ const ROUTES = `/** Method and path → the parts of a request that the route ta
 export interface ApiRoutes {
 `;
 
-/** Shapes that several routes answer with: name → members by which a schema is recognised. */
-const SHAPES: readonly (readonly [name: string, has: readonly string[]])[] = [
-  ['ApiInstallation', ['id', 'space_selection', 'status']],
-  ['ApiSpaceInstallation', ['installation', 'space', 'status']],
-  ['ApiSiteInstallation', ['installation', 'site', 'status']],
-  ['ApiConfigurationForm', ['level', 'properties']],
-  ['ApiCredentialsLease', ['lease', 'credentials']],
-  ['ApiWebhookSecret', ['secret', 'createdAt']],
-  ['ApiWebhookTest', ['eventId', 'deliveries']],
-  ['ApiSpentState', ['isFirst']],
-  ['ApiListQuery', ['cursor', 'page', 'externalId']],
+/**
+ * Shapes that several routes answer with: name → members by which a schema is recognised, and what
+ * the shape is.
+ */
+const SHAPES: readonly (readonly [name: string, has: readonly string[], what: string])[] = [
+  [
+    'ApiInstallation',
+    ['id', 'space_selection', 'status'],
+    'An installation in an organization, as the API shows it.',
+  ],
+  [
+    'ApiSpaceInstallation',
+    ['installation', 'space', 'status'],
+    'The installation in a space, as the API shows it.',
+  ],
+  [
+    'ApiSiteInstallation',
+    ['installation', 'site', 'status'],
+    'The installation in a site, as the API shows it.',
+  ],
+  [
+    'ApiConfigurationForm',
+    ['level', 'properties'],
+    'What a form for a configuration needs: the declared properties and the values.',
+  ],
+  [
+    'ApiCredentialsLease',
+    ['lease', 'credentials'],
+    'The right to renew credentials that several nodes share, for a while.',
+  ],
+  ['ApiWebhookSecret', ['secret', 'createdAt'], 'A new secret of a webhook, shown once.'],
+  ['ApiWebhookTest', ['eventId', 'deliveries'], 'A test event, and the number of its deliveries.'],
+  ['ApiSpentState', ['isFirst'], 'Whether an OAuth state is used for the first time.'],
+  ['ApiListQuery', ['cursor', 'page', 'externalId'], 'Parameters of a list.'],
 ];
 
 /** Name of the type of lists. */
@@ -92,10 +115,10 @@ const routesOf = ({ paths }: Description) =>
 /** The text of `api-shapes.ts`. */
 export function apiShapeTypes(description: Description): string {
   const routes = routesOf(description);
-  const shapes = SHAPES.map(([name]) => {
+  const shapes = SHAPES.map(([name, , what]) => {
     const places = routes.flatMap(({ operation }) => [answerOf(operation), parametersOf(operation, 'query')]);
     const found = places.flatMap((rules) => shapesIn(rules, name))[0];
-    return `export interface ${name} ${membersText(found ?? {}, '')}\n`;
+    return `${docComment(what, '')}export interface ${name} ${membersText(found ?? {}, '')}\n`;
   });
   const list = routes.map(({ operation }) => answerOf(operation)).find((rules) => rules && isPage(rules));
   const page = membersText(list ?? {}, '').replace(/(?<=items: readonly )\w+/, 'Item');

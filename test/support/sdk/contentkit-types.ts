@@ -149,6 +149,30 @@ export function childrenWords({ elements, text, alone }: ChildrenRule): string {
   return `Between the tags: ${text ? 'text and ' : ''}${listed}${only}.`;
 }
 
+/** One attribute of an element, for the reference page. */
+export interface Attribute {
+  readonly name: string;
+  readonly isRequired: boolean;
+  /** On one line. */
+  readonly type: string;
+  readonly description: string;
+  readonly example: string;
+}
+
+export function attributesOf(tag: string): readonly Attribute[] {
+  const { properties = {}, required = [] } = (DEFINITIONS[tag] ?? {}) as Shape;
+  const attributes = Object.entries(properties).filter(([name]) => name !== 'type' && name !== 'children');
+  return attributes.map(([name, schema]) => ({
+    name,
+    isRequired: required.includes(name),
+    type: typeText(schema, '')
+      .replaceAll(/\/\*\*.*?\*\/|readonly /gs, '')
+      .replaceAll(/\s+/g, ' '),
+    description: words(schema),
+    example: attributeExample(tag, name),
+  }));
+}
+
 interface MembersOf {
   readonly without?: readonly string[];
   /** The members are attributes of this element, and each has an example. */
@@ -173,10 +197,15 @@ function membersText(schema: TSchema, indent: string, { without = [], tag }: Mem
 }
 
 function docText(schema: TSchema, indent: string, example?: string): string {
-  const { description, maxLength } = schema as Shape;
+  return docComment(words(schema), indent, example);
+}
+
+/** What a value is, and its bound. */
+function words(schema: TSchema): string {
+  const { description = '', maxLength } = schema as Shape;
+  const own = description || String((VALUES[referred(schema) ?? ''] as Shape | undefined)?.description ?? '');
   const bound = maxLength === undefined ? [] : [`At most ${maxLength} characters.`];
-  const words = [...(description ? [description] : []), ...bound].join(' ');
-  return docComment(words, indent, example);
+  return [...(own ? [own] : []), ...bound].join(' ');
 }
 
 interface Rules {
