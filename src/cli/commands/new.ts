@@ -1,8 +1,9 @@
 /** `annex new`: writes the folder of a new integration from a template, and asks nothing. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, relative, resolve } from 'node:path';
 import Type from 'typebox';
 import { ORGANIZATION_ID, PLAIN_INTEGRATION_NAME } from '../../model/identifiers.ts';
+import { VERSION } from '../../version.ts';
 import { type Command, defineCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { TEMPLATE_SUMMARIES, type Template, writeNew } from '../new-folder.ts';
@@ -12,10 +13,6 @@ import { UsageError } from '../terminal/failure.ts';
 const ORGANIZATION = 'acme';
 /** Longest name of an integration. */
 const NAME_CHARS_MAX = 63;
-
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
 
 export const newCommand: Command = defineCommand({
   name: 'new',
@@ -116,6 +113,6 @@ function nameOf(folder: string): string {
 
 /** A path is that of a package on this disk. */
 const sdkOf = (spec: string | undefined, cwd: string): string => {
-  if (spec === undefined) return version;
+  if (spec === undefined) return VERSION;
   return existsSync(resolve(cwd, spec)) ? `file:${resolve(cwd, spec)}` : spec;
 };

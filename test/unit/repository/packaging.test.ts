@@ -9,3 +9,8 @@ test('no module starts a program by the name of its TypeScript: own-files.ts kno
   const named = sources.filter((path) => /new URL\([^)]*\.ts['"`], import\.meta\.url/.test(read(path)));
   expect(named).toEqual(ONLY_IN_A_CLONE);
 });
+
+test('no module but version.ts reads the version: package.json is elsewhere in the package', () => {
+  const reading = sources.filter((path) => /readFileSync\(new URL\([^)]*package\.json/.test(read(path)));
+  expect(reading).toEqual([]);
+});
