@@ -1,6 +1,6 @@
 /**
- * Which service a command talks to, and with which token: the order of the sources, and that a token
- * leaves only for its own service.
+ * Which service a command talks to, and with which token: the order of the sources, and that a
+ * token is sent only to its own service.
  */
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
