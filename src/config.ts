@@ -338,7 +338,7 @@ function readSettings(
  * services named "annex…".
  */
 const FOREIGN_VARIABLE =
-  /^ANNEX_TEST_(KILLS|LOG|PLANTED|POSTGRES|SEED|STORES|TEMPLATE)$|^ANNEX_FUZZ_(AT|INPUTS|SEED)$|^ANNEX_(URL|TOKEN|PROFILE|PORT)$|_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/;
+  /^ANNEX_TEST_(KILLS|LOG|PLANTED|POSTGRES|RUN_FOLDER|SEED|STORES|TEMPLATE)$|^ANNEX_FUZZ_(AT|INPUTS|SEED)$|^ANNEX_(URL|TOKEN|PROFILE|PORT)$|_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/;
 
 /**
  * One sentence for each unknown variable: an ignored `ANNEX_EGRES_DENY` would leave open what the

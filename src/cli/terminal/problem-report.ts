@@ -20,7 +20,7 @@ export interface ReportedFiles {
 /** Where they are printed: as the result of a command, or as talk about its failure. */
 export type Printer = Pick<Output, 'line'> | { line: Output['talk'] };
 
-export function printProblems(problems: readonly Problem[], files: ReportedFiles, { line }: Printer): void {
+export function printProblems(problems: readonly Problem[], files: ReportedFiles, printer: Printer): void {
   for (const [index, found] of problems.entries()) {
     const { severity, file, message, hint } = found;
     const at =
@@ -28,14 +28,14 @@ export function printProblems(problems: readonly Problem[], files: ReportedFiles
         ? []
         : [[files.shown(file), found.line, found.column].filter(isPresent).join(':'), ': '];
     const [first = '', ...rest] = message.split('\n');
-    line(
+    printer.line(
       ...at.map((text) => paint('bold', text)),
       paint(severity === 'error' ? 'red' : 'yellow', `${severity}: `),
       first,
     );
-    for (const more of rest) line(`  ${more}`);
-    if (index < FRAMES_MAX) for (const text of frameOf(found, files)) line(paint('dim', text));
-    if (hint !== undefined) line('  ', hint);
+    for (const more of rest) printer.line(`  ${more}`);
+    if (index < FRAMES_MAX) for (const text of frameOf(found, files)) printer.line(paint('dim', text));
+    if (hint !== undefined) printer.line('  ', hint);
   }
 }
 

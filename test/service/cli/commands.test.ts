@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Command, type CommandGroup, isGroup } from '../../../src/cli/command.ts';
 import { COMMANDS } from '../../../src/cli/commands/registry.ts';
 import { annex, type Invocation, type Ran } from '../../support/cli/annex-run.ts';
+import { folderWith, manifestOf } from '../../support/cli/author-folder.ts';
 import { COMMAND_CASES } from '../../support/cli/command-cases.ts';
 import { CommandWorld } from '../../support/cli/command-world.ts';
 import { ROOT } from '../../support/repository/sources.ts';
@@ -131,4 +132,17 @@ describe.each(COMMAND_CASES)('annex $command', ({ command: name, failures, ...ro
     const failure = isStream ? again.lines().at(-1) : again.json();
     expect(Schema.Errors(FAILURE, failure)[1]).toEqual([]);
   });
+});
+
+test('annex check shows each problem at its place, with the line and a mark below it', async () => {
+  const cwd = await folderWith({
+    'platform-manifest.yaml': manifestOf('broken-check'),
+    'src/index.ts': 'export default ;\n',
+  });
+  const { code, stdout, stderr } = await annex({ words: ['check'], cwd, env: world.env });
+  expect(stdout).toMatch(
+    /^src\/index\.ts:1:16: error: Unexpected ";"\n +1 \| export default ;\n +\| {16}\^$/m,
+  );
+  expect(stderr).toMatch(/^Checked by http:/m);
+  expect(code).toBe(1);
 });
