@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export class StartedService {
-  /** Its working directory, with `data` and `fixtures`; the parent folder is removed with it. */
+  /** Its working directory, as in a clone; the parent folder is removed with it. */
   readonly folder: string;
   /** URLs of the two listeners. */
   readonly control: string;
@@ -38,7 +38,7 @@ export class StartedService {
   static async start(environment: Readonly<Record<string, string>> = {}): Promise<StartedService> {
     const folder = join(await mkdtemp(join(tmpdir(), 'annex-started-')), 'annex');
     await mkdir(folder);
-    await symlink(join(ROOT, 'fixtures'), join(folder, 'fixtures'));
+    for (const shared of ['fixtures', 'packages']) await symlink(join(ROOT, shared), join(folder, shared));
     const service = spawn(process.execPath, [join(ROOT, 'src/main.ts')], {
       cwd: folder,
       env: {

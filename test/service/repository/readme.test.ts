@@ -36,8 +36,9 @@ function stepsOf(document: Document): Step[] {
   return fences.flatMap(({ index, language, body }, at) => {
     if (language !== 'sh' || /^(npm|docker) /.test(body)) return [];
     const next = fences[at + 1];
+    const isAnswer = next?.language === 'json' || next?.language === 'txt';
     const line = document.text.slice(0, index).split('\n').length;
-    return [{ line, script: body, answer: next?.language === 'json' ? next.body : '' }];
+    return [{ line, script: body, answer: isAnswer ? next.body : '' }];
   });
 }
 
@@ -58,7 +59,8 @@ describe.skipIf(missingTools.length > 0).each(walks)(`$path (needs ${TOOLS.join(
   let shell: Shell;
   beforeAll(async () => {
     service = await StartedService.start();
-    shell = new Shell(service.folder);
+    // The command line finds a service on the default port by itself.
+    shell = new Shell(service.folder, { ANNEX_URL: service.control });
   });
   afterAll(async () => {
     shell.end();
@@ -70,7 +72,7 @@ describe.skipIf(missingTools.length > 0).each(walks)(`$path (needs ${TOOLS.join(
     const run = async () => matched(await shell.run(service.onFreePorts(step.script)), answer);
     // The log of a call is readable a moment later, so it is read again; every other step runs
     // once.
-    if (/\/(logs|events|deliveries)\?/.test(step.script)) await expect.poll(run).toBe(answer);
+    if (/\/(logs|events|deliveries)\?|^annex logs/.test(step.script)) await expect.poll(run).toBe(answer);
     else expect(await run()).toBe(answer);
   });
 });

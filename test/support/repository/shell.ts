@@ -13,12 +13,15 @@ export class Shell {
   #changed: () => void = () => {};
   #ended = false;
 
-  /** @param folder working and home folder, so that no `.curlrc` or proxy of the machine applies */
-  constructor(folder: string) {
+  /**
+   * @param folder working and home folder, so that no `.curlrc` or proxy of the machine applies
+   * @param variables more variables of the session
+   */
+  constructor(folder: string, variables: Readonly<Record<string, string>> = {}) {
     const { PATH = '' } = process.env;
     this.#bash = spawn('bash', ['-e', '-o', 'pipefail'], {
       cwd: folder,
-      env: { PATH, HOME: folder },
+      env: { PATH, HOME: folder, ...variables },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.#bash.stdout.setEncoding('utf8').on('data', (chunk: string) => {
