@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TEMPLATE_SUMMARIES } from '../../../src/cli/new-folder.ts';
+import { SDK_SETTINGS } from '../../../src/cli/typed-folder.ts';
 import { annex } from '../../support/cli/annex-run.ts';
 import { folderWith } from '../../support/cli/author-folder.ts';
 import { TestService } from '../../support/service.ts';
@@ -41,7 +42,7 @@ async function install(folder: string): Promise<void> {
     }),
   );
   await symlink(join(ROOT, 'sandbox/sdk'), join(sdk, 'sdk'));
-  await symlink(join(ROOT, 'packages/sdk/tsconfig.json'), join(sdk, 'tsconfig.json'));
+  await writeFile(join(sdk, 'tsconfig.json'), SDK_SETTINGS);
   for (const name of INSTALLED)
     await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
 }

@@ -3,7 +3,8 @@
  * once in a run of the tests, and each data folder gets a copy, as on PostgreSQL. Suites about
  * migrations, data folders and host processes begin without it.
  */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '../../../src/database/database.ts';
@@ -18,6 +19,9 @@ let made: Promise<Buffer> | undefined;
 export async function putEmptyDatabase(folder: string): Promise<void> {
   if (IS_POSTGRES) return;
   made ??= builtOnce('empty-database.json', make).then((base64) => Buffer.from(base64, 'base64'));
+  // A folder that has one keeps it: a test may start a service again.
+  if (existsSync(databaseFile(folder))) return;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(databaseFile(folder), await made, { mode: 0o600 });
 }
 
