@@ -36,12 +36,6 @@ export const TYPES_CASES: readonly CommandCase[] = [
         says: /^platform-manifest\.yaml:5:13: error: /m,
       },
       {
-        title: 'types that are not up to date',
-        run: async (world) => ({ words: ['types', '.', '--check'], cwd: await folderWith(world) }),
-        code: 1,
-        says: /annex-env\.d\.ts is not up to date: annex types \./,
-      },
-      {
         title: 'two folders',
         run: async (world) => ({ words: ['types', 'a', 'b'], cwd: await world.folder() }),
         code: 2,
