@@ -76,7 +76,7 @@ const remove: Command = defineCommand({
   arguments: { name: NAME },
   options: { cascade: { help: 'remove its installations and their data as well' } },
   examples: [
-    { line: 'annex integrations delete hello', does: 'delete an integration that nobody has installed' },
+    { line: 'annex integrations delete hello', does: 'delete an integration without installations' },
   ],
   json: Type.Object({ name: Type.String(), deleted: Type.Literal(true) }),
   async run({ output, client, signal }, { name, cascade }) {

@@ -1,5 +1,5 @@
 /**
- * Reads a secret that is no word of the command line: from standard input, or from the person at a
+ * Reads a secret that is not an argument: from standard input, or from the person at a
  * terminal, without showing it. Never asks without a terminal.
  */
 import type { Readable } from 'node:stream';
