@@ -70,6 +70,11 @@ export interface Attack {
   readonly cell: 'kept' | 'may be lost';
   readonly request: AttackRequest;
   /**
+   * Wall time of the call of a cell that has been taken over. Without it, so long that the attack
+   * meets another defence first, on a busy machine too.
+   */
+  readonly 'wall ms': number;
+  /**
    * Installations of the attacker, each of which gets the request; more than one to find what they
    * share.
    */
@@ -87,7 +92,7 @@ const MEMBERS = [
   'log without',
   'cell',
 ];
-const OPTIONAL = ['request', 'installations'];
+const OPTIONAL = ['request', 'installations', 'wall ms'];
 
 /** All attacks, ordered by name. */
 export function readAttacks(): Attack[] {
@@ -108,6 +113,7 @@ function readAttack(name: string): Attack {
     cell: 'kept',
     request: {},
     installations: 1,
+    'wall ms': 60_000,
     ...rest,
     answers: answers ?? [answer],
     name,

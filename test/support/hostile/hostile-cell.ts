@@ -24,8 +24,6 @@ const send = (head, body = Buffer.alloc(0)) => {
   pipe.write(Buffer.concat([prefix, text, body]));
 };
 `;
-/** Wall time of its call: long enough for a process to start on a busy machine. */
-const WALL_MS = 10_000;
 /** How often the host checks its cells here. */
 const CHECK_EVERY_MS = 100;
 
@@ -61,8 +59,9 @@ export class HostileCells {
    * Gives a cell call 7, of the script `own@1`, and waits for the end of both.
    *
    * @param code runs when the first message of the host has come
+   * @param wallMs wall time of the call
    */
-  async run(code: string): Promise<CellFate> {
+  async run(code: string, wallMs: number): Promise<CellFate> {
     this.#started += 1;
     const scriptPath = join(this.#folder, `${this.#started}.cjs`);
     writeFileSync(scriptPath, `${PREAMBLE}pipe.once('data', () => {\n${code}\n});`);
@@ -84,8 +83,8 @@ export class HostileCells {
     try {
       const end = new Promise<CallEnd>((resolve) =>
         cell.submit(
-          { t: 'probe', id: 7, cpuMs: 1_000, wallMs: WALL_MS },
-          { owner: 'own', script: 'own@1', wallMs: WALL_MS, log: () => undefined, end: resolve },
+          { t: 'probe', id: 7, cpuMs: 1_000, wallMs },
+          { owner: 'own', script: 'own@1', wallMs, log: () => undefined, end: resolve },
         ),
       );
       return { reason: await exited.promise, end: await end, blamed };
