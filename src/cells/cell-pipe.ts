@@ -1,6 +1,5 @@
 /**
- * The host's end of the pipe to one cell: writes frames, parses the frames that arrive, counts
- * unanswered pings.
+ * The host's end of the pipe to one cell: writes frames, pings, and parses the frames that arrive.
  *
  * Whatever a cell sends is hostile input: a frame or a message of wrong shape is a breach, for
  * which the cell is ended.
@@ -9,22 +8,23 @@ import type { Duplex, Readable } from 'node:stream';
 import { FrameReader, FrameWriter } from '../protocol/frames.ts';
 import { parseCellMessage } from '../protocol/parse-cell-message.ts';
 import { type CellMessage, type HostMessage, WIRE_BOUNDS } from '../protocol/wire.ts';
+import type { CellSilence } from './cell-silence.ts';
 
-export const PING_EVERY_MS = 1_000;
 /** Node reads pieces of 64 KiB at most; a piece of half that size means that more is waiting. */
 const FULL_BYTES = 32 * 1024;
 
 export class CellPipe extends FrameWriter {
-  /** Pings in a row since the last byte from the cell. */
-  #unansweredPings = 0;
+  readonly #silence: CellSilence;
 
-  /** @param breach ends the cell; receives what the cell did, for the operator */
+  /** @param parts `breach` ends the cell; it receives what the cell did, for the operator */
   constructor(
     pipe: Duplex,
     received: (message: CellMessage, body: Buffer) => void,
-    breach: (words: string) => void,
+    parts: { readonly breach: (words: string) => void; readonly silence: CellSilence },
   ) {
     super(pipe);
+    const { breach } = parts;
+    this.#silence = parts.silence;
     const bounds = { headBytes: WIRE_BOUNDS.headBytes, bodyBytes: WIRE_BOUNDS.bodyBytes };
     const reader = new FrameReader(bounds, (head, body) => {
       const message = parseCellMessage(head);
@@ -34,7 +34,7 @@ export class CellPipe extends FrameWriter {
     readInTurns(pipe, (piece) => {
       // A cell that is busy writing is not silent; one that never ends a frame holds its calls past
       // their time.
-      this.#unansweredPings = 0;
+      this.#silence.ended();
       if (!reader.push(piece)) breach('sent a broken frame');
     });
     // A broken pipe ends with the exit of the process, which is where it is handled.
@@ -43,16 +43,8 @@ export class CellPipe extends FrameWriter {
 
   /** To be called every `PING_EVERY_MS`. */
   ping(): void {
-    this.#unansweredPings += 1;
+    this.#silence.pinged();
     this.send({ t: 'ping' } satisfies HostMessage);
-  }
-
-  /**
-   * How long the cell has been silent, in milliseconds. It counts pings and not time: a host that
-   * stalls must not take its cells for dead.
-   */
-  get silentMs(): number {
-    return this.#unansweredPings * PING_EVERY_MS;
   }
 }
 

@@ -13,6 +13,7 @@ import { type CellDeath, type DeathReason, deathOf } from './cell-death.ts';
 import { cellLimits } from './cell-limits.ts';
 import { CellMemory } from './cell-memory.ts';
 import { CellPipe } from './cell-pipe.ts';
+import { CellSilence } from './cell-silence.ts';
 import { type ExecutionJournalRead, ExecutionJournalReader } from './execution-journal-reader.ts';
 import { type CellTask, InFlightTask, type OtherMessage, type StartMessage } from './in-flight-task.ts';
 import { InFlightTasks } from './in-flight-tasks.ts';
@@ -52,6 +53,7 @@ export class CellProcess {
   readonly #launched: LaunchedCell;
   readonly #pipe: CellPipe;
   readonly #memory: CellMemory;
+  readonly #silence: CellSilence;
   readonly #scripts: ScriptRequests;
   readonly #tasks: InFlightTasks;
   readonly #owner: CellOwner;
@@ -80,7 +82,8 @@ export class CellProcess {
     this.#launched = launcher.launch({ journalFd: this.#journal.fd, yielding: owner.yielding ?? false });
     this.#memory = new CellMemory(this.#launched, limits.cellRssMib);
     const breach = (words: string) => this.kill(words);
-    this.#pipe = new CellPipe(this.#launched.pipe, this.#receive, breach);
+    this.#silence = new CellSilence(limits.cellHeartbeatMs, () => this.#launched.waitedForCoreMs());
+    this.#pipe = new CellPipe(this.#launched.pipe, this.#receive, { breach, silence: this.#silence });
     this.#scripts = new ScriptRequests({
       pipe: this.#pipe,
       entitled: (key) => this.#tasks.runs(key),
@@ -162,11 +165,10 @@ export class CellProcess {
     memory.check();
     // After a stall of the host, messages of the meantime are still unread.
     const overdue = hostStalled ? [] : this.#tasks.overdueOwners(now);
-    const { cellHeartbeatMs } = this.#limits;
     if (memory.overBound) {
       this.kill(memory.words, 'memory');
-    } else if (!hostStalled && this.#pipe.silentMs > cellHeartbeatMs) {
-      this.kill(`was silent for ${cellHeartbeatMs} ms`, 'silent');
+    } else if (!hostStalled && this.#silence.isTooLong) {
+      this.kill(`was silent for ${this.#limits.cellHeartbeatMs} ms`, 'silent');
     } else if (overdue.length > 0) {
       if (!this.#unwellReported) this.#culprits = overdue;
       this.kill('held a call past its wall time', 'overdue');

@@ -16,6 +16,7 @@ import { lowerPriority, lowerPriorityOfThreads, preamble } from './priority.ts';
 /** Value of `clear_refs` that resets the peak of resident memory (proc_pid_clear_refs(5)). */
 const FORGET_PEAK = '5';
 const PAGE_BYTES = 4_096;
+const NS_PER_MS = 1_000_000;
 /**
  * Descriptor on which bubblewrap reports the process that it has started; the program does not get
  * it.
@@ -150,6 +151,21 @@ export class LaunchedProcess {
     if (pid === undefined || process.platform !== 'linux') return 0;
     try {
       return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
+    } catch {
+      return 0;
+    }
+  }
+
+  /**
+   * How long its main thread has been ready to run without a core since its start, in milliseconds
+   * (the kernel's sched-stats); 0 where the system does not count it.
+   */
+  waitedForCoreMs(): number {
+    const { pid } = this;
+    if (pid === undefined || process.platform !== 'linux') return 0;
+    try {
+      const [, waitedNs = 0] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ').map(Number);
+      return waitedNs / NS_PER_MS;
     } catch {
       return 0;
     }
