@@ -48,6 +48,7 @@ export class EventLoad {
   readonly #prefix = randomUUID().slice(0, 8);
   #count = 0;
   #isEnding = false;
+  #ended: Promise<void> | undefined;
 
   constructor(options: LoadOptions) {
     this.#options = options;
@@ -60,10 +61,11 @@ export class EventLoad {
   }
 
   /** Posts no more new events. @returns once each posted one is acknowledged */
-  async end(): Promise<void> {
+  /** Resolves when the last request is answered. May be called again. */
+  end(): Promise<void> {
     this.#isEnding = true;
-    await Promise.all(this.#clients);
-    await this.#agent.destroy();
+    this.#ended ??= Promise.all(this.#clients).then(() => this.#agent.destroy());
+    return this.#ended;
   }
 
   async #run(client: number): Promise<void> {

@@ -61,6 +61,11 @@ export async function lostDatabase(
   const node = group.node(0);
   const load = new EventLoad({ nodes: [node], places: group.places, clients, everyMs, failsOver: false });
   const calls = new CallLoad(group, node);
+  let ended: Promise<void> | undefined;
+  const endFailure = () => (ended ??= failure.end());
+  // Where a step throws, the next failure begins with a database that works and without load.
+  await using ends = new AsyncDisposableStack();
+  for (const end of [() => load.end(), () => calls.end(), endFailure]) ends.defer(end);
   await passed(WARM_MS);
   const linesBefore = node.lines.length;
   await failure.begin();
@@ -77,18 +82,14 @@ export async function lostDatabase(
   const refused = load.since(since);
   const refusedCalls = calls.since(since);
   const wallAfter = Date.now();
-  await failure.end();
+  await endFailure();
   const over = performance.now();
   const { received } = await group.receiver.progress();
   const firstDeliveredMs = await until(async () => (await group.receiver.progress()).received > received);
   const firstAcceptedMs = await until(async () =>
     load.since(over).some(({ status }) => status < 300 && status > 0),
   );
-  // Before later calls push them out of the page.
-  const areLinesKept = async () => {
-    const linesAt = await group.linesAt(node).catch(() => []);
-    return linesAt.some((at) => at > wallBefore && at < wallAfter);
-  };
+  const areLinesKept = () => group.hasLineBetween(node, wallBefore, wallAfter).catch(() => false);
   const kept = until(areLinesKept).then(areLinesKept);
   // What was on its way before the failure may arrive during it, and after it.
   await load.end();

@@ -210,10 +210,19 @@ export class NodeGroup {
     return text;
   }
 
-  /** When the lines of the log of the integration that answers calls were written; the newest. */
-  async linesAt(node: GroupNode): Promise<number[]> {
-    const { items } = await node.host.api('GET', `/logs?installation=${this.#installation}&limit=100`);
-    return (items as { readonly at: string }[]).map(({ at }) => Date.parse(at));
+  /**
+   * Whether the log of the integration that answers calls has a line of that time. A caller that asks
+   * late finds it on a later page, behind the lines of later calls.
+   */
+  async hasLineBetween(node: GroupNode, from: number, to: number): Promise<boolean> {
+    const path = `/logs?installation=${this.#installation}&limit=100`;
+    for (let page = ''; ; ) {
+      const { items, next } = (await node.host.api('GET', `${path}${page}`)) as unknown as LogPage;
+      const times = items.map(({ at }) => Date.parse(at));
+      if (times.some((at) => at > from && at < to)) return true;
+      if (next === undefined || times.some((at) => at < from)) return false;
+      page = `&cursor=${next}`;
+    }
   }
 
   /** Deliveries with a lease, as `id fence`. */
@@ -248,6 +257,12 @@ export class NodeGroup {
 const ANSWERING = 'answering';
 
 /** The installation of the integration that answers calls. */
+/** A page of `GET /v1/logs`, the newest line first. */
+interface LogPage {
+  readonly items: readonly { readonly at: string }[];
+  readonly next?: string;
+}
+
 interface Answering {
   readonly path: string;
   readonly id: string;
