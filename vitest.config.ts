@@ -22,8 +22,8 @@ export default defineConfig({
     sequence: { sequencer: SlowFoldersFirst },
     // These deadlines only bound a failure: a test ends with the event that it waits for, and on a
     // machine that is busy with other work that may take ten times as long as alone.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 90_000, interval: 10 } },
     projects: [
       // Their files leave nothing in the process: it is shared, and with it the imported modules.

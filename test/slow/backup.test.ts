@@ -112,7 +112,7 @@ test('beside a service that accepts events, a backup has each that was acknowled
     .poll(async () => (await fetch(`${again.control}/healthz`)).json())
     .toMatchObject({ database: { integrity: 'sound' } });
   await again.stop();
-}, 120_000);
+});
 
 describe('of a stopped service', () => {
   async function stoppedFolder(): Promise<string> {

@@ -186,7 +186,7 @@ describe.skipIf(!canTrace())('when the power fails', () => {
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
-  }, 120_000);
+  });
 
   test('the trace has every answer, every request, and the writes and syncs of the database', () => {
     const { calls } = traced;

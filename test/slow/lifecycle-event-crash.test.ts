@@ -255,7 +255,7 @@ test('a delivered event was handled: work that its handler awaited is done, when
   }
   const events = await allDelivered(host, recorder);
   expect(events.filter(({ id }) => !posted().has(id))).toEqual([]);
-}, 120_000);
+});
 
 test('work in waitUntil is not covered: the host may end between the answer and the work', async () => {
   const data = await dataFolder();

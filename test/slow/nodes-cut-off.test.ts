@@ -26,5 +26,5 @@ test.skipIf(!HAS_POSTGRES)(
       expect.stringContaining('the database answers again'),
     ]);
   },
-  300_000,
+  900_000,
 );

@@ -52,7 +52,7 @@ describe.skipIf(!HAS_POSTGRES)('nodes whose database is', () => {
   beforeAll(async () => {
     cluster = await PostgresCluster.start({ settings: { max_connections: CONNECTIONS_MAX } });
     group = await NodeGroup.start({ cluster, nodes: [{}, {}] });
-  }, 120_000);
+  });
   afterAll(async () => {
     await group?.end();
     await cluster?.remove();
@@ -63,7 +63,7 @@ describe.skipIf(!HAS_POSTGRES)('nodes whose database is', () => {
     async (_, make, lastsMs) => {
       await survives(make, lastsMs);
     },
-    180_000,
+    600_000,
   );
 });
 
@@ -83,5 +83,5 @@ test.skipIf(!HAS_POSTGRES)(
       await disk.unmount();
     }
   },
-  180_000,
+  600_000,
 );

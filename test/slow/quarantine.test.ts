@@ -119,7 +119,7 @@ test('a tenant that crashes its cell at every call is alone in quarantine after 
   const texts = (await annex.log(guilty)).map(({ text }) => text);
   for (const line of ['died while it was executing', 'in quarantine', 'Calls are refused until'])
     expect(texts).toContainEqual(expect.stringContaining(line));
-}, 120_000);
+});
 
 const SPINNER = `
   export default {

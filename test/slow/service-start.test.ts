@@ -215,4 +215,4 @@ test('a start with a damaged log fails with advice, and --accept-loss starts and
   expect((await readdir(data)).filter((name) => name.startsWith('annex.db-wal.damaged-'))).toHaveLength(1);
   accepted.child.kill('SIGTERM');
   expect(await accepted.exited).toBe(0);
-}, 120_000);
+});

@@ -71,4 +71,4 @@ test('tasks that were queued before the host is killed are all delivered after i
   await expect
     .poll(() => queued.filter((path) => !receiver.paths.includes(path)), { timeout: 60_000, interval: 100 })
     .toEqual([]);
-}, 120_000);
+});

@@ -115,7 +115,6 @@ test.skipIf(!isRoot)(
     const found = search(annex.cellPids[0] ?? 0, [planted('own'), ...secrets]);
     expect(found).toEqual([planted('own')]);
   },
-  60_000,
 );
 
 const PIECE_BYTES = 1024 * 1024;

@@ -262,4 +262,4 @@ test('a client that does not read is dropped, and the last event says so', async
   let text = '';
   for await (const piece of socket.setEncoding('latin1').resume()) text += piece;
   expect(text).toContain('event: dropped\ndata: {"reason":"slow"}\n\n');
-}, 30_000);
+});

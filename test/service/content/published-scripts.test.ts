@@ -183,7 +183,7 @@ describe('a script', () => {
     await expect.poll(() => service.log(installed)).toMatchObject([{ text: 'call 1' }]);
     client.abort();
     await expect(waiting).rejects.toThrow();
-    await expect.poll(() => service.metric(canceled), { timeout: 4_000 }).toBe(before + 1);
+    await expect.poll(() => service.metric(canceled)).toBe(before + 1);
     expect(await publicScript(endpoint)).toMatchObject({ status: 200, text: '/* again */' });
   });
 

@@ -74,5 +74,5 @@ describe('a store that was moved to PostgreSQL', () => {
     await expect.poll(() => receivedBy(receiver, 'after'), { timeout: 60_000 }).toBe(40);
     await expect.poll(() => receivedBy(receiver, 'before'), { timeout: 60_000 }).toBe(EVENTS);
     expect(await receiver.progress()).toMatchObject({ badSignatures: 0 });
-  }, 180_000);
+  });
 });

@@ -216,6 +216,6 @@ describe('@annex/sdk alone', () => {
         stdout: expect.stringMatching(/^src\/secret\.ts\(2,\d+\): error TS2339/),
       });
     },
-    120_000,
+    600_000,
   );
 });

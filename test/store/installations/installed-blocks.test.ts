@@ -46,4 +46,4 @@ test('a menu of many integrations is listed page by page, however few of them ha
   } finally {
     await store.close();
   }
-}, 120_000);
+});

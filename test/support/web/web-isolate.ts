@@ -82,7 +82,7 @@ export async function createWebIsolate(options: { memoryMib?: number } = {}): Pr
   return {
     run: async (body) => {
       const script = `(async () => { ${body} })().then((value) => prelude.stringify({ value }))`;
-      const text: unknown = await context.eval(script, { promise: true, timeout: 10_000 });
+      const text: unknown = await context.eval(script, { promise: true, timeout: 60_000 });
       return (JSON.parse(String(text)) as { value?: unknown }).value;
     },
     dispose: () => isolate.dispose(),
