@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
+import { SpareBundler } from './bundle/spare-bundler.ts';
 import { CallLog } from './calls/call-log.ts';
 import { CallMetrics } from './calls/call-metrics.ts';
 import { Dispatch } from './calls/dispatch.ts';
@@ -138,7 +139,7 @@ export async function startService(
     // Closed before the store: attempts in flight end, and their outcomes are written.
     stops.push(() => outbound.egress.close());
     stops.push(() => outbound.webhooks.close());
-    const publisher = createPublisher(base, { processes, store, calls });
+    const publisher = createPublisher(base, { processes, store, calls, stops });
     const delivery = createDelivery(base, { store, targets, calls, webhooks: outbound.webhooks });
     const product = createProduct(base, store, { stops, after: later });
     registerRoutes(base, {
@@ -303,9 +304,11 @@ function createCallLog({ limits, log, metrics, clock, ticks }: Base, store: Stor
 
 function createPublisher(
   { config, limits }: Base,
-  { processes, store, calls }: { processes: Processes; store: Store; calls: Calls },
+  { processes, store, calls, stops }: { processes: Processes; store: Store; calls: Calls; stops: Stop[] },
 ): Publisher {
   const { program, confinement } = processes.bundlers;
+  const bundlers = new SpareBundler({ launcher: new Launcher(program, confinement), after: later });
+  stops.push(() => bundlers.close());
   return new Publisher({
     registry: store.registry,
     limits,
@@ -313,7 +316,7 @@ function createPublisher(
       egressRequired: config.egressManifest === 'required',
       internalOrganizations: config.internalOrganizations,
     },
-    bundlers: new Launcher(program, confinement),
+    bundlers,
     probe: (script) => calls.pool.probe(script),
   });
 }

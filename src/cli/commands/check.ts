@@ -1,7 +1,7 @@
 /** `annex check`: finds out whether a publish would succeed, and stores nothing. */
 import Type from 'typebox';
-import { Annex, AnnexError, type Checked } from '../../../packages/client/src/index.ts';
-import { isError, type Problem } from '../../model/problem.ts';
+import { Annex, type Checked } from '../../../packages/client/src/index.ts';
+import { isError } from '../../model/problem.ts';
 import { type Command, defineCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../terminal/exit-code.ts';
@@ -19,7 +19,8 @@ import {
   SECRET_OPTIONS,
   valuesOf,
 } from '../upload/prepared-upload.ts';
-import { UPLOAD_MS, uploadForm } from '../upload/upload-form.ts';
+import { type Asked, askService } from '../upload/publish-upload.ts';
+import { uploadForm } from '../upload/upload-form.ts';
 import { sizeText, weightOf } from '../upload/upload-size.ts';
 
 const TEMPORARY = 'a temporary service';
@@ -77,7 +78,7 @@ export const check: Command = defineCommand({
     const compiler = input.skipTypes ? undefined : compilerOf(prepared.folder);
     const compiling = compiler === undefined ? [] : compilerProblems(compiler, prepared.folder, signal);
     const asking = isSent
-      ? asked(checker.annex, uploadForm(prepared.upload, { secrets: values }), signal)
+      ? askService(checker.annex, uploadForm(prepared.upload, { secrets: values }), signal)
       : NOT_ASKED;
     const [types, { checked, problems: its }] = await Promise.all([compiling, asking]).finally(() =>
       checker.end(),
@@ -111,24 +112,7 @@ interface Weighed {
 const summaryOf = (name: string, { files, bytes, checked }: Weighed): string =>
   `${name} can be published: ${files} ${files === 1 ? 'file' : 'files'}, ${sizeText(bytes)}; its script has ${sizeText(checked?.scriptBytes ?? 0)}.`;
 
-interface Asked {
-  readonly checked?: Checked;
-  readonly problems: readonly Problem[];
-}
-
 const NOT_ASKED: Asked = { problems: [] };
-
-/** Has a service check an upload. A refusal is a list of problems. */
-export async function asked(annex: Annex, form: FormData, signal: AbortSignal): Promise<Asked> {
-  try {
-    const checked = await annex.integrations.check(form, { signal, timeoutMs: UPLOAD_MS, retries: 0 });
-    return { checked, problems: checked.warnings as readonly Problem[] };
-  } catch (error) {
-    if (error instanceof AnnexError && error.code === 'PUBLISH_INVALID')
-      return { problems: error.problems as readonly Problem[] };
-    throw error;
-  }
-}
 
 async function checkerFor(
   context: CommandContext,

@@ -1,17 +1,15 @@
 /** `annex publish`: publishes the integration of a folder, with the packages that it imports. */
 import Type from 'typebox';
-import { type Annex, AnnexError, type Published } from '../../../packages/client/src/index.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import { type Command, defineCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
+import { installOnce } from '../installation/install-once.ts';
 import { Failure } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
 import { printProblems } from '../terminal/problem-report.ts';
 import {
   FOLDER_ARGUMENTS,
   FOLDER_OPTIONS,
-  joinProblems,
-  ownProblems,
   PROBLEM,
   type PreparedUpload,
   prepareUpload,
@@ -19,10 +17,8 @@ import {
   SECRET_OPTIONS,
   valuesOf,
 } from '../upload/prepared-upload.ts';
-import type { SecretValues } from '../upload/secret-values.ts';
-import { UPLOAD_MS, uploadForm } from '../upload/upload-form.ts';
+import { publishUpload } from '../upload/publish-upload.ts';
 import { sizeText, weightOf } from '../upload/upload-size.ts';
-import { asked } from './check.ts';
 
 const INSTALLED = Type.Object({
   id: Type.String(),
@@ -75,28 +71,16 @@ export const publish: Command = defineCommand({
     if (input.list) return listed(context, prepared);
     const secrets = await valuesOf(prepared, input, context);
     const annex = await context.client();
-    const { problems: own, isSent } = await ownProblems(prepared, annex);
     const { files, bytes } = weightOf(prepared.upload);
     if (context.isTerminal.stderr)
       output.talk(paint('dim', `Uploading ${files} ${files === 1 ? 'file' : 'files'}, ${sizeText(bytes)} …`));
     const { overwriteSecrets } = input;
-    const form = () => uploadForm(prepared.upload, { secrets: secrets.values, overwriteSecrets });
-    if (own.some(isError)) {
-      // Nothing is published, and the author sees the problems that the service has with the rest.
-      const its = isSent ? (await asked(annex, form(), signal)).problems : [];
-      throw refusal(context, prepared, joinProblems(own, its, secrets.open));
-    }
-    const { integration, version, warnings } = await published(annex, form(), signal).catch(
-      (error: unknown) => {
-        throw isRefusal(error)
-          ? refusal(context, prepared, joinProblems(own, problemsOf(error), secrets.open))
-          : error;
-      },
-    );
-    const shown = joinProblems(own, warnings as readonly Problem[], NONE_OPEN);
+    const outcome = await publishUpload(annex, prepared, { secrets, overwriteSecrets, signal });
+    if (!outcome.ok) throw refusal(context, prepared, outcome.problems);
+    const { integration, version, problems: shown } = outcome;
     printProblems(shown, prepared.files, { line: (...pieces) => output.talk(...pieces) });
     const installation =
-      input.install === undefined ? null : await installed(annex, integration, input.install, signal);
+      input.install === undefined ? null : await installOnce(annex, integration, input.install, signal);
     const value = { integration, version, files, bytes, installation };
     output.result(
       { ...value, warnings: shown.map((problem) => problemView(problem, prepared.files)) },
@@ -112,15 +96,6 @@ export const publish: Command = defineCommand({
   },
 });
 
-const NONE_OPEN: SecretValues['open'] = new Map();
-
-const published = (annex: Annex, form: FormData, signal: AbortSignal): Promise<Published> =>
-  annex.integrations.publish(form, { signal, timeoutMs: UPLOAD_MS, retries: 0 });
-
-const isRefusal = (error: unknown): error is AnnexError =>
-  error instanceof AnnexError && error.code === 'PUBLISH_INVALID';
-const problemsOf = ({ problems }: AnnexError): readonly Problem[] => problems as readonly Problem[];
-
 /** Prints the problems, and returns the failure that names their number. */
 function refusal(
   { output }: CommandContext,
@@ -134,18 +109,6 @@ function refusal(
     code: 'PUBLISH_INVALID',
     problems: problems.map((problem) => problemView(problem, files)),
   });
-}
-
-async function installed(annex: Annex, integration: string, organization: string, signal: AbortSignal) {
-  try {
-    const { id, urls } = await annex.installations.create(integration, { organization }, { signal });
-    return { id, organization, publicEndpoint: urls.publicEndpoint, isNew: true };
-  } catch (error) {
-    if (!(error instanceof AnnexError) || error.code !== 'INSTALLATION_EXISTS') throw error;
-    const id = String(error.details['installation']);
-    const { urls } = await annex.installations.get(integration, id, { signal });
-    return { id, organization, publicEndpoint: urls.publicEndpoint, isNew: false };
-  }
 }
 
 function listed({ output }: CommandContext, { upload, files: reported }: PreparedUpload): undefined {

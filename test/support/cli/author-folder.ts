@@ -22,9 +22,14 @@ export async function write(folder: string, files: Readonly<Record<string, strin
 
 /** A folder for one test. */
 export async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'annex-author-')));
+  const folder = await suiteFolder(files);
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return write(folder, files);
+  return folder;
+}
+
+/** A folder for the tests of a suite, which removes it. */
+export async function suiteFolder(files: Readonly<Record<string, string>>): Promise<string> {
+  return write(await realpath(await mkdtemp(join(tmpdir(), 'annex-author-'))), files);
 }
 
 /** Gives a folder the packages of this repository, as npm laid them. */

@@ -1,6 +1,7 @@
 /** The rows of all commands. A test fails for a command that has none. */
 
 import { AUTHOR_CASES } from './cases/author.ts';
+import { DEV_CASES } from './cases/dev.ts';
 import { INSTALLATION_CASES } from './cases/installation.ts';
 import { INTEGRATION_CASES } from './cases/integrations.ts';
 import { LOGIN_CASES } from './cases/login.ts';
@@ -15,6 +16,7 @@ import type { CommandCase } from './command-case.ts';
 
 export const COMMAND_CASES: readonly CommandCase[] = [
   ...SERVE_CASES,
+  ...DEV_CASES,
   ...TYPES_CASES,
   ...AUTHOR_CASES,
   ...INTEGRATION_CASES,

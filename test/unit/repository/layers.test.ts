@@ -157,8 +157,10 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['run-annex.ts', 'demo-tour.ts'],
     ['commands/registry.ts'],
     ['commands/'],
+    ['dev/'],
     ['doctor/machine-checks.ts', 'doctor/service-checks.ts', 'reference.ts'],
     ['installation/', 'operator/', 'traffic/'],
+    ['upload/publish-upload.ts'],
     ['upload/prepared-upload.ts'],
     ['upload/folder-upload.ts', 'upload/secret-values.ts', 'upload/upload-'],
     ['upload/', 'new-folder.ts'],
@@ -277,7 +279,7 @@ describe('layers', () => {
     // Pure rules and settings without values may be shared.
     const shared = /^src\/(cli|model)\/|^src\/(settings|version|own-files)\.ts$/;
     const ofMachine =
-      /^src\/cli\/(backup|copy|vault-rotate|demo|temporary-service|sdk-declarations|operator|doctor|typed-folder|upload-folder)/;
+      /^src\/cli\/(backup|copy|vault-rotate|demo|temporary-service|sdk-declarations|dev\/|operator|doctor|typed-folder|upload-folder)/;
     // An upload has the files that the service's bundler would reach, by the same rules.
     const ofUploads = /^src\/(bundle\/|limits\.ts)/;
     const isShared = (path: string, target: string) =>

@@ -1,0 +1,75 @@
+/**
+ * Starts the process of the next upload before it arrives: the start of Node and of esbuild is most
+ * of the time that a small publish takes.
+ *
+ * One process waits, and only for some minutes after an upload. It is confined like every other
+ * process of an upload, has been sent nothing, and is used for one upload alone.
+ */
+import type { LaunchedProcess, Launcher, LaunchOptions } from '../confinement/launch.ts';
+
+/** How long a process waits for an upload: an author at work publishes more often than this. */
+const WAIT_MS = 10 * 60_000;
+
+export interface SpareBundlerParts {
+  readonly launcher: Pick<Launcher, 'launch'>;
+  /** Runs something later. @returns cancels it */
+  readonly after: (ms: number, run: () => void) => () => void;
+}
+
+/** A launcher for the processes of uploads that has one of them ready. */
+export class SpareBundler implements Pick<Launcher, 'launch'> {
+  readonly #parts: SpareBundlerParts;
+  #spare: LaunchedProcess | undefined;
+  #cancelEnd: () => void = () => undefined;
+  /** Processes that are in use. */
+  #used = 0;
+  #isClosed = false;
+
+  constructor(parts: SpareBundlerParts) {
+    this.#parts = parts;
+  }
+
+  /** The process that waits, or a new one. */
+  launch(options: LaunchOptions): LaunchedProcess {
+    const launched = this.#taken() ?? this.#parts.launcher.launch(options);
+    this.#used += 1;
+    launched.child.once('close', () => {
+      this.#used -= 1;
+      // Not before: its start would take CPU from the upload that is being bundled.
+      if (this.#used === 0) this.#prepare(options);
+    });
+    return launched;
+  }
+
+  /** Ends the process that waits; none is prepared from now on. */
+  close(): void {
+    this.#isClosed = true;
+    this.#end();
+  }
+
+  #prepare(options: LaunchOptions): void {
+    if (this.#isClosed || this.#spare !== undefined) return;
+    const spare = this.#parts.launcher.launch(options);
+    this.#spare = spare;
+    const forget = () => {
+      if (this.#spare === spare) this.#spare = undefined;
+    };
+    spare.child.once('exit', forget);
+    // Without listeners, a process that cannot be started would end the host.
+    spare.child.on('error', forget);
+    spare.pipe.on('error', () => undefined);
+    this.#cancelEnd = this.#parts.after(WAIT_MS, () => this.#end());
+  }
+
+  /** What the process has sent so far stays in its pipe for the upload that takes it. */
+  #taken(): LaunchedProcess | undefined {
+    const spare = this.#spare;
+    this.#cancelEnd();
+    this.#spare = undefined;
+    return spare;
+  }
+
+  #end(): void {
+    this.#taken()?.kill();
+  }
+}

@@ -1,0 +1,60 @@
+/** `annex dev`: publishes a folder at each change, and shows what its code does. */
+import { type Command, defineCommand } from '../command.ts';
+import { DEV_EVENT } from '../dev/dev-event.ts';
+import { UsageError } from '../terminal/failure.ts';
+import { FOLDER_ARGUMENTS, FOLDER_OPTIONS, SECRET_OPTIONS } from '../upload/prepared-upload.ts';
+
+const PORT = 7711;
+const PORT_MAX = 65_535;
+
+export const dev: Command = defineCommand({
+  name: 'dev',
+  summary: 'publish a folder at each change, and see what its code does',
+  description: [
+    'Starts a service in this process, publishes the folder, installs it for its organization, and watches its files. Each save is checked as a publish checks it, and is live within a moment. What is refused is shown at its place in the file, and the version before goes on.',
+    'The log and the deliveries of the installation follow below, with stacks at the lines of the source. At a terminal, keys render components and post sample events.',
+    'The service keeps its data in the folder .annex of the integration, which Git ignores and no upload has: configuration, secrets and stored data are there in the next run. Remove it to begin anew. With --service, or with --profile, it publishes to a running service instead.',
+    'Values of secrets are taken as `annex publish` takes them, and a changed .env counts at once.',
+  ],
+  arguments: FOLDER_ARGUMENTS,
+  options: {
+    ...FOLDER_OPTIONS,
+    ...SECRET_OPTIONS,
+    overwriteSecrets: { help: 'with --service: let the values that are found replace those that it has' },
+    organization: { value: 'organization', help: 'install it for this one instead of its owner' },
+    service: { help: 'use the running service that other commands use' },
+    port: {
+      value: 'port',
+      help: 'port of the endpoints; another one if it is taken',
+      parse: portNumber,
+      default: PORT,
+    },
+    egressAllow: {
+      value: 'hosts',
+      help: 'hosts that are not public and that the code may reach, as 127.0.0.1:3000',
+    },
+  },
+  examples: [
+    { line: 'annex dev', does: 'develop the integration in this folder' },
+    { line: 'annex dev hello --egress-allow 127.0.0.1:3000', does: 'let its code reach a local server' },
+    { line: 'annex dev --profile staging', does: 'publish each save to a running service' },
+    { line: 'annex dev --json', does: 'read what happens as JSON, one object a line' },
+  ],
+  exits: { 1: 'the folder is none of an integration, or the service cannot be started or reached' },
+  json: DEV_EVENT,
+  stream: true,
+  async run(context, { service, port, egressAllow, ...input }) {
+    // Loaded here: it brings the service, and a watcher of files.
+    const { runDev } = await import('../dev/run-dev.ts');
+    const isRunning = service || context.profile !== undefined;
+    await runDev(context, { ...input, isRunning, port, egressAllow });
+    return undefined;
+  },
+});
+
+/** @throws UsageError with a sentence about the text */
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port <= PORT_MAX) return port;
+  throw new UsageError(`"${text}" is not a port.`);
+}

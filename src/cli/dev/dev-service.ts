@@ -1,0 +1,105 @@
+/**
+ * The service that `annex dev` publishes to: one of its own in this process, with its data in the
+ * folder of the integration, or a running one.
+ *
+ * Its own has production's checks and limits. It differs in what it may reach: webhooks go to
+ * receivers without TLS, and to the hosts on this machine that the author allows.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Annex } from '../../../packages/client/src/index.ts';
+import type { CommandContext } from '../context.ts';
+import { ADMIN_TOKEN_FILE } from '../profile/connection.ts';
+import { readPrivate, writePrivate } from '../profile/private-file.ts';
+import { Failure } from '../terminal/failure.ts';
+
+export interface DevService {
+  readonly annex: Annex;
+  /** The API. */
+  readonly url: string;
+  readonly isOwn: boolean;
+  end(): Promise<void>;
+}
+
+export interface OwnServiceRequest {
+  /** Folder of its data. */
+  readonly data: string;
+  /** The owner of the integration, which may have every scope. */
+  readonly organization: string | undefined;
+  /** Port of endpoints. Where it is taken, another one is used. */
+  readonly port: number;
+  /** Hosts that are not public, and that the code may reach. */
+  readonly egressAllow: string | undefined;
+}
+
+/** The service of the profile, of the variables or of this folder, which must answer. */
+export async function runningService(context: CommandContext): Promise<DevService> {
+  const annex = await context.client();
+  const { url } = await context.connection();
+  await annex.integrations.list({ limit: 1 }, { signal: context.signal });
+  return { annex, url, isOwn: false, end: async () => undefined };
+}
+
+export async function ownService(context: CommandContext, request: OwnServiceRequest): Promise<DevService> {
+  const { data, organization, egressAllow } = request;
+  // Loaded here: the other commands do without a service of their own.
+  const [{ readConfig }, { startService }, { loggableError }, { default: pino }] = await Promise.all([
+    import('../../config.ts'),
+    import('../../service.ts'),
+    import('../../errors.ts'),
+    import('pino'),
+  ]);
+  const flags = [
+    ...['--data', data, '--control-port', '0', '--public-host', '127.0.0.1'],
+    ...['--public-port', String(await freePort(request.port))],
+    ...['--built-ins', 'none', '--cells', '1', '--webhook-http', 'allow'],
+    ...(egressAllow === undefined ? [] : ['--egress-allow', egressAllow]),
+    ...(organization === undefined ? [] : ['--internal-organizations', organization]),
+  ];
+  const limits = Object.entries(context.env).filter(([name]) => name.startsWith('ANNEX_LIMIT_'));
+  const log = pino(
+    { name: 'annex', level: 'warn', serializers: { err: loggableError } },
+    { write: (line) => sayLine(context, line) },
+  );
+  const service = await startService(readConfig(flags, Object.fromEntries(limits)), log);
+  try {
+    const token = await adminToken(data, service.firstAdminToken);
+    const annex = context.clientOf(service.controlUrl, token, `${data}/${ADMIN_TOKEN_FILE}`);
+    return { annex, url: service.controlUrl, isOwn: true, end: () => service.stop() };
+  } catch (cause) {
+    await service.stop();
+    throw cause;
+  }
+}
+
+/** The token that the first start made, which is written for the next ones. */
+async function adminToken(data: string, made: string | undefined): Promise<string> {
+  const file = join(data, ADMIN_TOKEN_FILE);
+  if (made !== undefined) await writePrivate(file, `${made}\n`);
+  const token = made ?? (await readPrivate(file))?.trim();
+  if (token !== undefined) return token;
+  throw new Failure(`${file} is missing, and the database has only its hash.`, {
+    code: 'TOKEN_MISSING',
+    hint: `Remove ${data}: the next run starts with an empty service.`,
+  });
+}
+
+/** What the operator of the service should know, and here the author is the operator. */
+function sayLine({ output }: CommandContext, line: string): void {
+  const { msg, err } = JSON.parse(line) as { msg?: string; err?: { message?: string } };
+  output.talk(`service: ${[msg, err?.message].filter(Boolean).join(': ')}`);
+}
+
+/** The wanted port of loopback, or 0 where it is taken. */
+export async function freePort(wanted: number): Promise<number> {
+  const server = createServer().listen(wanted, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    return wanted;
+  } catch {
+    return 0;
+  } finally {
+    server.close();
+  }
+}

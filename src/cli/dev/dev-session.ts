@@ -1,0 +1,178 @@
+/**
+ * One session of `annex dev`: publishes the folder in rounds, installs it once, and knows which
+ * version is live. After a refusal the version before goes on.
+ *
+ * What happens is emitted as events. Nothing is printed here, and no file is watched.
+ */
+import { createHash } from 'node:crypto';
+import { relative } from 'node:path';
+import { type Annex, AnnexError } from '../../../packages/client/src/index.ts';
+import type { Manifest } from '../../model/manifest/manifest.ts';
+import type { Problem } from '../../model/problem.ts';
+import type { CommandContext } from '../context.ts';
+import { type InstalledOnce, installOnce } from '../installation/install-once.ts';
+import type { ReportedFiles } from '../terminal/problem-report.ts';
+import { targetPath } from '../traffic/installation-name.ts';
+import {
+  type FolderInput,
+  type PreparedUpload,
+  prepareUpload,
+  problemView,
+  type SecretInput,
+  valuesOf,
+} from '../upload/prepared-upload.ts';
+import { type PublishOutcome, publishUpload } from '../upload/publish-upload.ts';
+import type { SecretValues } from '../upload/secret-values.ts';
+import type { DevEvent } from './dev-event.ts';
+
+/** A space and a site for what happens in one, beside the installation itself. */
+export const SAMPLE_SPACE = 'sample-space';
+export const SAMPLE_SITE = 'sample-site';
+
+export interface DevInput extends FolderInput, SecretInput {
+  /** Installs it for this organization in place of its owner. */
+  readonly organization: string | undefined;
+  /** Whether values of this folder replace those that the service has. */
+  readonly overwriteSecrets: boolean;
+}
+
+/** Problems with the files that they are in, for a reader at a terminal. */
+export interface ProblemReport {
+  readonly problems: readonly Problem[];
+  readonly files: ReportedFiles;
+}
+
+export interface DevSessionParts {
+  readonly context: CommandContext;
+  readonly annex: Annex;
+  readonly input: DevInput;
+  readonly emit: (event: DevEvent, report?: ProblemReport) => void;
+  /** Called with the paths of the files of each upload. */
+  readonly uploaded: (origins: Iterable<string>) => void;
+  readonly ticks: () => number;
+}
+
+/** What answers now. */
+export interface Live {
+  readonly manifest: Manifest;
+  readonly integration: string;
+  readonly version: number;
+  readonly installation: InstalledOnce;
+}
+
+export class DevSession {
+  readonly #parts: DevSessionParts;
+  #live: Live | undefined;
+  /** Hash of the last upload that the service has judged. */
+  #judged: string | undefined;
+
+  constructor(parts: DevSessionParts) {
+    this.#parts = parts;
+  }
+
+  get live(): Live | undefined {
+    return this.#live;
+  }
+
+  /** Publishes the folder as it is now. @param since ticks of the change that it is for */
+  async round(since: number): Promise<void> {
+    const { context, emit } = this.#parts;
+    try {
+      await this.#publish(since);
+    } catch (error) {
+      // It may be published all the same, or the next round may succeed.
+      this.#judged = undefined;
+      if (context.signal.aborted) return;
+      // It was uninstalled meanwhile: the next round installs it again.
+      if (error instanceof AnnexError && error.code === 'INSTALLATION_UNKNOWN') this.#live = undefined;
+      const { message, details } = context.explain(error);
+      emit({ event: 'failed', message, ...(details.hint !== undefined && { hint: details.hint }) });
+    }
+  }
+
+  async #publish(since: number): Promise<void> {
+    const { context, annex, input, uploaded } = this.#parts;
+    const { signal } = context;
+    const prepared = await prepareUpload(context, input);
+    uploaded([...prepared.upload.files.values()].map(({ origin }) => origin));
+    const secrets = await valuesOf(prepared, input, context);
+    const hash = hashOf(prepared, secrets);
+    // Files that were written and are the same, or that are in no upload.
+    if (hash === this.#judged) return;
+    const { overwriteSecrets } = input;
+    const outcome = await publishUpload(annex, prepared, { secrets, overwriteSecrets, signal });
+    await this.#show(outcome, prepared, since);
+    this.#judged = hash;
+  }
+
+  async #show(outcome: PublishOutcome, prepared: PreparedUpload, since: number): Promise<void> {
+    const { annex, context, emit, ticks } = this.#parts;
+    const report = { problems: outcome.problems, files: prepared.files };
+    const problems = outcome.problems.map((found) => problemView(found, prepared.files));
+    const { manifest } = prepared.upload;
+    if (!outcome.ok || manifest === undefined) {
+      emit({ event: 'refused', version: this.#live?.version ?? null, problems }, report);
+      return;
+    }
+    const durationMs = Math.round(ticks() - since);
+    const { integration, version } = outcome;
+    const installation = await this.#installed(integration, manifest);
+    this.#live = { manifest, integration, version, installation };
+    const { status } = await annex.installations.get(integration, installation.id, {
+      signal: context.signal,
+    });
+    emit(
+      {
+        ...{ event: 'live', integration, version, durationMs, problems, status },
+        ...{ installation: installation.id, endpoint: installation.publicEndpoint },
+      },
+      report,
+    );
+  }
+
+  async #installed(integration: string, manifest: Manifest): Promise<InstalledOnce> {
+    const { annex, context, input } = this.#parts;
+    const { signal } = context;
+    const known = this.#live;
+    if (known?.integration === integration) return known.installation;
+    const organization = input.organization ?? manifest.organization;
+    const installation = await installOnce(annex, integration, organization, signal);
+    const { id } = installation;
+    await ignoringRefusal(annex.spaces.create(integration, id, { space: SAMPLE_SPACE }, { signal }));
+    await ignoringRefusal(annex.sites.create(integration, id, { site: SAMPLE_SITE }, { signal }));
+    return installation;
+  }
+
+  /** Path of the installation's routes. @throws Error where nothing is live */
+  path(): string {
+    if (this.#live === undefined) throw new Error('No version is live yet.');
+    const { integration, installation } = this.#live;
+    return targetPath({ integration, id: installation.id });
+  }
+}
+
+/** It is there already, or the manifest has another target. */
+async function ignoringRefusal(made: Promise<unknown>): Promise<void> {
+  try {
+    await made;
+  } catch (error) {
+    if (!(error instanceof AnnexError) || error.status < 400 || error.status >= 500) throw error;
+  }
+}
+
+/** Hash of all that a publish would send. */
+function hashOf({ upload, folder }: PreparedUpload, { values }: SecretValues): string {
+  const hash = createHash('sha256').update(JSON.stringify([upload.manifestFile, upload.environment, values]));
+  for (const [path, { bytes }] of upload.files) hash.update(`\0${path}\0${bytes.byteLength}\0`).update(bytes);
+  if (upload.script !== undefined)
+    hash.update(`\0${relative(folder, upload.script.origin)}\0`).update(upload.script.bytes);
+  return hash.digest('base64');
+}
+
+/** Components that the manifest names: of blocks and of configurations. */
+export function componentsOf({ blocks, configurations }: Manifest): readonly string[] {
+  const drawn = Object.values(configurations).flatMap((one) =>
+    one !== undefined && 'componentId' in one && typeof one.componentId === 'string' ? [one.componentId] : [],
+  );
+  return [...new Set([...blocks.map(({ id }) => id), ...drawn])];
+}

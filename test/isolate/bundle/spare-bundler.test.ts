@@ -1,0 +1,76 @@
+/** The process that waits for the next upload: real processes, which the test counts. */
+import { once } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import { SpareBundler } from '../../../src/bundle/spare-bundler.ts';
+import type { LaunchedProcess, LaunchOptions } from '../../../src/confinement/launch.ts';
+import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import { bundlerLauncher } from '../../support/built-once.ts';
+import { bundle, uploaded } from '../../support/bundle/uploaded.ts';
+
+const FILES = uploaded({ 'index.ts': 'export default 1 as number;' });
+
+async function prepared() {
+  const real = await bundlerLauncher();
+  const started: LaunchedProcess[] = [];
+  /** What is to run later, and has not been cancelled. */
+  const timers = new Set<() => void>();
+  const spares = new SpareBundler({
+    launcher: {
+      launch(options: LaunchOptions) {
+        const launched = real.launch(options);
+        started.push(launched);
+        return launched;
+      },
+    },
+    after(_ms, run) {
+      timers.add(run);
+      return () => timers.delete(run);
+    },
+  });
+  onTestFinished(() => spares.close());
+  const upload = async () =>
+    (await bundle(FILES, 'index.ts', { limits: DEFAULT_LIMITS, launcher: spares })).ok;
+  return { spares, started, timers, upload };
+}
+
+test('after an upload one process waits, and the next upload uses it alone', async () => {
+  const { started, upload } = await prepared();
+  expect(await upload()).toBe(true);
+  await expect.poll(() => started.length).toBe(2);
+  expect(await upload()).toBe(true);
+  // The third is for the upload after that.
+  await expect.poll(() => started.length).toBe(3);
+  expect(started.map(({ child }) => child.signalCode ?? child.exitCode)).toEqual([
+    'SIGKILL',
+    'SIGKILL',
+    null,
+  ]);
+});
+
+test('a process that died while it waited is not used', async () => {
+  const { started, upload } = await prepared();
+  await upload();
+  await expect.poll(() => started.length).toBe(2);
+  const [, spare] = started;
+  spare?.kill();
+  if (spare !== undefined) await once(spare.child, 'exit');
+  expect(await upload()).toBe(true);
+  expect(started.length).toBeGreaterThanOrEqual(3);
+});
+
+test('uploads at the same time each have their own process', async () => {
+  const { started, upload } = await prepared();
+  expect(await Promise.all([upload(), upload()])).toEqual([true, true]);
+  await expect.poll(() => started.length).toBe(3);
+});
+
+test.each(['its time is over', 'the service stops'])('it ends when %s', async (reason) => {
+  const { spares, started, timers, upload } = await prepared();
+  await upload();
+  await expect.poll(() => started.length).toBe(2);
+  const ended = once(started[1]?.child as LaunchedProcess['child'], 'exit');
+  if (reason === 'the service stops') spares.close();
+  else for (const run of timers) run();
+  await ended;
+  expect(started).toHaveLength(2);
+});
