@@ -2,12 +2,13 @@
  * Starts the process of the next upload before it arrives: the start of Node and of esbuild is most
  * of the time that a small publish takes.
  *
- * One process waits, and only for some minutes after an upload. It is confined like every other
- * process of an upload, has been sent nothing, and is used for one upload alone.
+ * One process waits, and only while an author is at work: after an upload that followed another one
+ * within some minutes. A deployment, which uploads once, leaves none behind. The process is confined
+ * like every other process of an upload, has been sent nothing, and is used for one upload alone.
  */
 import type { LaunchedProcess, Launcher, LaunchOptions } from '../confinement/launch.ts';
 
-/** How long a process waits for an upload: an author at work publishes more often than this. */
+/** An author at work publishes more often than this; a process waits for no longer. */
 const WAIT_MS = 10 * 60_000;
 
 export interface SpareBundlerParts {
@@ -21,6 +22,9 @@ export class SpareBundler implements Pick<Launcher, 'launch'> {
   readonly #parts: SpareBundlerParts;
   #spare: LaunchedProcess | undefined;
   #cancelEnd: () => void = () => undefined;
+  #cancelPause: () => void = () => undefined;
+  /** Uploads in a row, without a pause of `WAIT_MS`. */
+  #uploads = 0;
   /** Processes that are in use. */
   #used = 0;
   #isClosed = false;
@@ -33,10 +37,11 @@ export class SpareBundler implements Pick<Launcher, 'launch'> {
   launch(options: LaunchOptions): LaunchedProcess {
     const launched = this.#taken() ?? this.#parts.launcher.launch(options);
     this.#used += 1;
+    this.#count();
     launched.child.once('close', () => {
       this.#used -= 1;
       // Not before: its start would take CPU from the upload that is being bundled.
-      if (this.#used === 0) this.#prepare(options);
+      if (this.#used === 0 && this.#uploads > 1) this.#prepare(options);
     });
     return launched;
   }
@@ -44,7 +49,16 @@ export class SpareBundler implements Pick<Launcher, 'launch'> {
   /** Ends the process that waits; none is prepared from now on. */
   close(): void {
     this.#isClosed = true;
+    this.#cancelPause();
     this.#end();
+  }
+
+  #count(): void {
+    this.#uploads += 1;
+    this.#cancelPause();
+    this.#cancelPause = this.#parts.after(WAIT_MS, () => {
+      this.#uploads = 0;
+    });
   }
 
   #prepare(options: LaunchOptions): void {

@@ -33,29 +33,47 @@ async function prepared() {
   return { spares, started, timers, upload };
 }
 
-test('after an upload one process waits, and the next upload uses it alone', async () => {
+test('a single upload leaves no process behind', async () => {
   const { started, upload } = await prepared();
   expect(await upload()).toBe(true);
-  await expect.poll(() => started.length).toBe(2);
-  expect(await upload()).toBe(true);
-  // The third is for the upload after that.
+  const [{ child } = {}] = started;
+  if (child?.exitCode === null && child.signalCode === null) await once(child, 'close');
+  expect(started).toHaveLength(1);
+});
+
+test('after the second upload one process waits, and the next upload uses it alone', async () => {
+  const { started, upload } = await prepared();
+  expect([await upload(), await upload()]).toEqual([true, true]);
   await expect.poll(() => started.length).toBe(3);
+  expect(await upload()).toBe(true);
+  // The fourth is for the upload after that.
+  await expect.poll(() => started.length).toBe(4);
   expect(started.map(({ child }) => child.signalCode ?? child.exitCode)).toEqual([
-    'SIGKILL',
-    'SIGKILL',
+    ...Array(3).fill('SIGKILL'),
     null,
   ]);
+});
+
+test('after a pause an upload counts as the first again', async () => {
+  const { started, timers, upload } = await prepared();
+  await upload();
+  for (const run of timers) run();
+  await upload();
+  const { child } = started[1] as LaunchedProcess;
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
+  expect(started).toHaveLength(2);
 });
 
 test('a process that died while it waited is not used', async () => {
   const { started, upload } = await prepared();
   await upload();
-  await expect.poll(() => started.length).toBe(2);
-  const [, spare] = started;
+  await upload();
+  await expect.poll(() => started.length).toBe(3);
+  const spare = started[2];
   spare?.kill();
   if (spare !== undefined) await once(spare.child, 'exit');
   expect(await upload()).toBe(true);
-  expect(started.length).toBeGreaterThanOrEqual(3);
+  expect(started.length).toBeGreaterThanOrEqual(4);
 });
 
 test('uploads at the same time each have their own process', async () => {
@@ -67,10 +85,11 @@ test('uploads at the same time each have their own process', async () => {
 test.each(['its time is over', 'the service stops'])('it ends when %s', async (reason) => {
   const { spares, started, timers, upload } = await prepared();
   await upload();
-  await expect.poll(() => started.length).toBe(2);
-  const ended = once(started[1]?.child as LaunchedProcess['child'], 'exit');
+  await upload();
+  await expect.poll(() => started.length).toBe(3);
+  const ended = once(started[2]?.child as LaunchedProcess['child'], 'exit');
   if (reason === 'the service stops') spares.close();
   else for (const run of timers) run();
   await ended;
-  expect(started).toHaveLength(2);
+  expect(started).toHaveLength(3);
 });
