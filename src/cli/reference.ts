@@ -123,8 +123,8 @@ With \`--json\`, standard output is one JSON value, or one a line for a stream. 
 \`{"error": {"code", "message", "hint"?, "status"?, "problems"?}}\`.
 
 A command finds its service by the first of these: \`--profile\`; \`ANNEX_URL\` and \`ANNEX_TOKEN\`; the profile that
-\`ANNEX_PROFILE\` names, else the one in use; \`http://127.0.0.1:7700\` with the token in \`data/admin-token\` of the current folder,
-as \`annex serve\` writes it. A token is sent to its own service alone.
+\`ANNEX_PROFILE\` names, else the one in use; \`http://127.0.0.1:7700\` with the token in \`data/admin-token\` of the current folder
+or of one above it, as \`annex serve\` writes it. A token is sent to its own service alone.
 `;
 
 function sectionOf({ command, usage, description, ...rest }: Reference): string {

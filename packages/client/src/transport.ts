@@ -103,7 +103,7 @@ export class Transport {
       deadline.clear();
       if (error instanceof AnnexError) throw error;
       signal?.throwIfAborted();
-      throw noAnswer(error, deadline.isOver ? timeoutMs : undefined);
+      throw deadline.isOver ? tooLate(error, timeoutMs) : noAnswer(error, this.#settings.base);
     }
   }
 
@@ -146,23 +146,31 @@ function parsed(text: string, status: number): unknown {
   }
 }
 
-/** @param timeoutMs the time that ran out, if one did */
-function noAnswer(cause: unknown, timeoutMs: number | undefined): AnnexError {
-  return timeoutMs === undefined
-    ? new AnnexError(`The service cannot be reached: ${reasonOf(cause)}`, {
-        status: 0,
-        code: 'NETWORK_FAILED',
-        cause,
-      })
-    : new AnnexError(`The service did not answer within ${timeoutMs} ms.`, {
-        ...{ status: 0, cause },
-        code: 'REQUEST_TIMED_OUT',
-      });
+const tooLate = (cause: unknown, timeoutMs: number): AnnexError =>
+  new AnnexError(`The service did not answer within ${timeoutMs} ms.`, {
+    ...{ status: 0, cause },
+    code: 'REQUEST_TIMED_OUT',
+  });
+
+function noAnswer(cause: unknown, base: string): AnnexError {
+  const { code, message } = reasonOf(cause);
+  const hint = /CERT|SELF_SIGNED|UNABLE_TO_/.test(code)
+    ? ` (${code}). In Node.js, NODE_EXTRA_CA_CERTS names the file of a certificate authority of your own.`
+    : '';
+  return new AnnexError(`The service at ${base} cannot be reached: ${message}${hint}`, {
+    ...{ status: 0, cause },
+    code: 'NETWORK_FAILED',
+  });
 }
 
-/** Node has the reason in the cause of an error. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+/** Node.js has the reason in the cause of an error, once for each address that it tried. */
+function reasonOf(error: unknown): { readonly code: string; readonly message: string } {
+  if (!(error instanceof Error)) return { code: '', message: String(error) };
   const { cause } = error;
-  return cause instanceof Error && cause.message !== '' ? cause.message : error.message;
+  const [inner = error] = cause instanceof AggregateError ? cause.errors : [cause];
+  const { code = '', message } = (inner instanceof Error && inner.message !== '' ? inner : error) as {
+    readonly code?: unknown;
+    readonly message: string;
+  };
+  return { code: String(code), message };
 }

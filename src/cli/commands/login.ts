@@ -66,8 +66,6 @@ export const login: Command = defineCommand({
       current: name,
       profiles: { ...profiles, [name]: { url, token } },
     }));
-    if (url.startsWith('http:') && !isLoopback(url))
-      output.talk('warning: without https:// everyone on the way can read the token.');
     const kind = /^annex_(admin|platform|organization)_/.exec(token)?.[1] ?? null;
     output.result({ profile: name, url, kind }, () =>
       output.line(`Logged in to ${url} as profile "${name}"${kind ? ` with a token of kind ${kind}` : ''}.`),

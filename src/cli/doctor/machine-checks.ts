@@ -6,6 +6,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../../config.ts';
+import { ADMIN_TOKEN_FILE } from '../profile/connection.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
 
 const NODE_MAJOR = 26;
@@ -73,14 +74,23 @@ export async function checkDataFolder({ dataFolder, databaseUrl }: Config): Prom
   if (!folder.isDirectory()) return failed('data', `${dataFolder} is no folder`, 'Name another: --data.');
   if (!(await mayWrite(dataFolder)))
     return failed('data', `${dataFolder} cannot be written`, `Give it to the user of the service: chown.`);
-  for (const name of ['admin-token', 'vault.key']) {
+  for (const name of [ADMIN_TOKEN_FILE, 'vault.key']) {
     const file = join(dataFolder, name);
-    const mode = (await stat(file).catch(() => undefined))?.mode ?? 0;
-    if ((mode & OTHERS) !== 0)
+    const found = await stat(file).catch(() => undefined);
+    if (found === undefined) continue;
+    if ((found.mode & OTHERS) !== 0)
       return failed('data', `other users can read ${file}`, `Close it: chmod 600 ${file}`);
+    if (name === ADMIN_TOKEN_FILE && isForeign(found.uid)) {
+      const fix = 'Run annex as that user, or log in with a token of your own: annex login.';
+      return warning('data', `${file} belongs to another user, so commands do not use it`, fix);
+    }
   }
   return ok('data', `${dataFolder}${databaseUrl === undefined ? '' : ', with the store in PostgreSQL'}`);
 }
+
+/** As the reader of files with tokens decides. */
+const isForeign = (uid: number): boolean =>
+  process.getuid !== undefined && uid !== process.getuid() && uid !== 0;
 
 const mayWrite = (path: string): Promise<boolean> =>
   access(path, constants.W_OK).then(

@@ -5,18 +5,20 @@
  * 2. `ANNEX_URL` and `ANNEX_TOKEN`, each over what follows;
  * 3. the profile that `ANNEX_PROFILE` names, else the one in use;
  * 4. the service that `annex serve` runs on this machine: its default URL and, in the folder where
- *    it was started, the first admin token, which it wrote for its owner alone.
+ *    it was started or below it, the first admin token, which it wrote for its owner alone.
  *
  * A token is sent only where it belongs. Attack: a variable, or a command line that was copied from
  * a page, names another URL, and its server receives the token of the profile.
  */
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Failure } from '../terminal/failure.ts';
 import { readPrivate } from './private-file.ts';
 import { ProfileFile, type Profiles, profileNamed } from './profile-file.ts';
 import { DEFAULT_URL, isLoopback, serviceUrl } from './service-url.ts';
 
 export const ADMIN_TOKEN_FILE = 'admin-token';
+/** Data folder of `annex serve` where none is named. */
+const DATA_FOLDER = 'data';
 
 export interface Connection {
   /** Base of the API, without `/v1` and without a last slash. */
@@ -59,10 +61,36 @@ export async function findConnection({ env, cwd, profile }: ConnectionQuery): Pr
     return { ...common, token: tokenOf(tokenText, 'ANNEX_TOKEN'), tokenFrom: 'ANNEX_TOKEN' };
   if (named?.token !== undefined && named.url === url)
     return { ...common, token: named.token, tokenFrom: `profile "${named.name}"` };
-  const file = resolve(cwd, join(env['ANNEX_DATA'] || 'data', ADMIN_TOKEN_FILE));
-  const local = isLoopback(url) ? await readPrivate(file) : undefined;
+  const local = isLoopback(url) ? await localToken(cwd, env['ANNEX_DATA']) : undefined;
   if (local === undefined) return { ...common, token: undefined, tokenFrom: undefined };
-  return { ...common, token: tokenOf(local, file), tokenFrom: file };
+  return { ...common, token: tokenOf(local.text, local.file), tokenFrom: local.file };
+}
+
+interface LocalToken {
+  readonly file: string;
+  readonly text: string;
+}
+
+/**
+ * The admin token in the data folder of `annex serve`: beside the folder of the command, or beside
+ * one above it, as for an integration in a folder of its own.
+ */
+async function localToken(cwd: string, data: string | undefined): Promise<LocalToken | undefined> {
+  const file = resolve(cwd, join(data || DATA_FOLDER, ADMIN_TOKEN_FILE));
+  const text = await readPrivate(file);
+  if (text !== undefined) return { file, text };
+  return data ? undefined : tokenAbove(dirname(resolve(cwd)));
+}
+
+/** Skips files that may not be used: unlike one in the folder itself, they may be of others. */
+async function tokenAbove(folder: string): Promise<LocalToken | undefined> {
+  const file = join(folder, DATA_FOLDER, ADMIN_TOKEN_FILE);
+  const text = await readPrivate(file).catch((cause: unknown) => {
+    if (cause instanceof Failure) return undefined;
+    throw cause;
+  });
+  if (text !== undefined) return { file, text };
+  return dirname(folder) === folder ? undefined : tokenAbove(dirname(folder));
 }
 
 /** @throws Failure if it could not be a header's value */
@@ -70,9 +98,12 @@ export function tokenOf(text: string, from: string): string {
   const token = text.trim();
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   // The message must not contain the token.
-  throw new Failure(`${from} holds no token: a token is one word of letters, digits, "-" and "_".`, {
-    code: 'TOKEN_MALFORMED',
-  });
+  throw new Failure(
+    `${from.charAt(0).toUpperCase()}${from.slice(1)} holds no token: a token is one word of letters, digits, "-" and "_".`,
+    {
+      code: 'TOKEN_MALFORMED',
+    },
+  );
 }
 
 async function profileInUse(
@@ -89,5 +120,11 @@ async function profileInUse(
   const name = wanted ?? profiles.current;
   if (name === undefined) return undefined;
   const { url, token } = profileNamed(profiles, name);
-  return { name, url, token };
+  // Attack: a file of profiles from elsewhere, with a URL or a token that no login would store.
+  const from = `profile "${name}"`;
+  return {
+    name,
+    url: serviceUrl(url, `The URL of ${from}`),
+    token: token === undefined ? undefined : tokenOf(token, from),
+  };
 }

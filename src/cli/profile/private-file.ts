@@ -2,13 +2,15 @@
  * Files that hold tokens: only their owner can read them, and one that others can read is refused
  * instead of used.
  */
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { constants, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Failure } from '../terminal/failure.ts';
 
 /** Permissions of anybody but the owner. */
 const OTHERS = 0o077;
 const BYTES_MAX = 1_048_576;
+/** Attack: a pipe in the place of the file, which would have the command wait for a writer. */
+const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * Attack: a token in a file that another user can read, or has written to send this user's requests
@@ -18,13 +20,19 @@ const BYTES_MAX = 1_048_576;
  * @throws Failure
  */
 export async function readPrivate(path: string): Promise<string | undefined> {
-  const file = await open(path, 'r').catch((cause: NodeJS.ErrnoException) => {
+  const file = await open(path, READ).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR') return undefined;
     throw new Failure(`${path} cannot be read: ${cause.message}.`, { code: 'FILE_UNREADABLE', cause });
   });
   if (file === undefined) return undefined;
   try {
-    const { mode, uid, size } = await file.stat();
+    const found = await file.stat();
+    if (!found.isFile())
+      throw new Failure(`${path} is not a file, so it is not used.`, {
+        code: 'FILE_UNREADABLE',
+        hint: 'Remove it.',
+      });
+    const { mode, uid, size } = found;
     const me = process.getuid?.();
     if (me !== undefined && uid !== me && uid !== 0)
       throw new Failure(`${path} belongs to another user, so it is not used.`, {

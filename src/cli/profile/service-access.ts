@@ -6,6 +6,7 @@ import { Annex } from '../../../packages/client/src/index.ts';
 import type { Asked } from '../terminal/explain.ts';
 import { Failure } from '../terminal/failure.ts';
 import { type Connection, type ConnectionQuery, findConnection } from './connection.ts';
+import { proxyFor } from './proxy.ts';
 import { isLoopback } from './service-url.ts';
 
 const VERSION_HEADER = 'annex-version';
@@ -22,6 +23,7 @@ export class ServiceAccess {
   #connection: Promise<Connection> | undefined;
   #found: Pick<Connection, 'url' | 'tokenFrom'> | undefined;
   #itsVersion: string | undefined;
+  #hasWarned = false;
 
   constructor(parts: ServiceAccessParts) {
     this.#parts = parts;
@@ -31,7 +33,8 @@ export class ServiceAccess {
   get asked(): Asked | undefined {
     if (this.#found === undefined) return undefined;
     const { url, tokenFrom } = this.#found;
-    return { url, tokenFrom, isLoopback: isLoopback(url), versions: this.versions };
+    const proxy = proxyFor(url, this.#parts.env);
+    return { url, tokenFrom, isLoopback: isLoopback(url), proxy, versions: this.versions };
   }
 
   get versions(): readonly [string, string | undefined] {
@@ -58,8 +61,17 @@ export class ServiceAccess {
   /** A client of another service, or with another token. */
   clientOf(url: string, token: string | undefined, tokenFrom: string | undefined): Annex {
     this.#found = { url, tokenFrom };
+    if (token !== undefined) this.#warnOfReaders(url);
     const { version } = this.#parts;
     return new Annex({ url, token, userAgent: `annex/${version}`, fetch: this.#fetch });
+  }
+
+  /** Attack: where nothing encrypts it, a reader on the way takes the token. */
+  #warnOfReaders(url: string): void {
+    if (this.#hasWarned || !url.startsWith('http:') || isLoopback(url)) return;
+    this.#hasWarned = true;
+    const { talk } = this.#parts;
+    talk(`warning: ${url} has no https://: everyone on the way to it can read the token.`);
   }
 
   readonly #fetch: typeof fetch = async (input, init) => {

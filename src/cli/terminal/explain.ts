@@ -6,11 +6,10 @@
  */
 import { AnnexError } from '../../../packages/client/src/index.ts';
 import { Failure, type FailureDetails, UsageError } from './failure.ts';
+import { type Destination, unreachable } from './unreachable.ts';
 
 /** The service that a failure is about. */
-export interface Asked {
-  readonly url: string;
-  readonly isLoopback: boolean;
+export interface Asked extends Destination {
   /** Where the token is from; undefined if there was none. */
   readonly tokenFrom: string | undefined;
   /** Versions of this program and of the service; the second is undefined if it was not told. */
@@ -35,7 +34,10 @@ function ofService(error: AnnexError, asked: Asked): Failure {
     ...(problems.length > 0 && { problems }),
     ...(hint !== undefined && { hint }),
   });
-  if (code === 'NETWORK_FAILED') return new Failure(...unreachable(error, asked, details));
+  if (code === 'NETWORK_FAILED') {
+    const [sentence, hint] = unreachable(error, asked);
+    return new Failure(sentence, details(hint));
+  }
   if (code === 'REQUEST_TIMED_OUT')
     return new Failure(
       `${asked.url} did not answer in time.`,
@@ -83,36 +85,4 @@ function unknownRoute({ message }: AnnexError, { url, versions }: Asked, details
     `The service is Annex ${its} and does not have this route; this command line is ${own}.`,
     details(`Use a command line of its version: npx annex@${its}`),
   ];
-}
-
-/** A request without an answer. The code is that of the innermost error that has one. */
-function unreachable(error: AnnexError, { url, isLoopback }: Asked, details: Details): Parts {
-  const reason = reasonOf(error);
-  if (reason === 'ECONNREFUSED')
-    return [
-      `Nothing listens at ${url}.`,
-      details(isLoopback ? 'Is the service running? `annex serve` starts it.' : 'Is the service running?'),
-    ];
-  if (reason === 'ENOTFOUND' || reason === 'EAI_AGAIN')
-    return [`The host of ${url} is not known.`, details('Is the name right, and this machine online?')];
-  if (/SSL_(WRONG_VERSION|PACKET|UNKNOWN_PROTOCOL)/.test(reason))
-    return [`${url} does not speak TLS.`, details('Try it with http:// in place of https://.')];
-  if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(reason))
-    return [
-      `The certificate of ${url} is not trusted (${reason}).`,
-      details('For a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file.'),
-    ];
-  return [`${url} cannot be reached (${reason}).`, details('`annex doctor` looks for the reason.')];
-}
-
-function reasonOf(error: unknown): string {
-  let reason = '';
-  let last = 'no connection';
-  for (let at = error; at instanceof Error; at = at.cause) {
-    const inner = at instanceof AggregateError ? at.errors[0] : at;
-    const { code, message } = inner as NodeJS.ErrnoException;
-    last = message;
-    if (typeof code === 'string' && code !== 'NETWORK_FAILED') reason = code;
-  }
-  return reason || last;
 }

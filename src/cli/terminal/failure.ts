@@ -16,6 +16,9 @@ export interface FailureDetails {
   readonly cause?: unknown;
 }
 
+/** What happened, and what to do: two sentences, or more. */
+export type Explanation = readonly [message: string, hint: string];
+
 /** The command could not do its work: the exit code is 1. */
 export class Failure extends Error {
   override readonly name: string = 'Failure';

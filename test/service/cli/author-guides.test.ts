@@ -101,10 +101,10 @@ test(
   async () => {
     const [deployed = '', secret = '', back = ''] = blocksOf('docs/how-to/ci-deploy.md');
     const folder = await folderWith({
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is an expression of a manifest
       'platform-manifest.yaml': manifestOf(
         'board',
         'index.js',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: it is an expression of a manifest
         'secrets:\n  CLIENT_SECRET: ${{ env.CLIENT_SECRET }}\n',
       ),
       'index.js': 'export default { fetch: (request, env) => Response.json(env.CLIENT_SECRET) };',

@@ -17,6 +17,8 @@ beforeAll(async () => {
 afterAll(() => annex.stop());
 
 const WORKS = 'export default { fetch: () => new Response("1") };';
+// biome-ignore lint/suspicious/noTemplateCurlyInString: it is an expression of a manifest
+const NEEDS_KEY = '{ KEY: "${{ env.KEY }}" }';
 
 function upload(
   source: string,
@@ -58,7 +60,7 @@ test('an upload that can be published is answered 200, with its warnings', async
 });
 
 test('nothing is stored: no integration, no version, no secret, no entry of the audit', async () => {
-  const declared = { secrets: '{ KEY: "${{ env.KEY }}" }' };
+  const declared = { secrets: NEEDS_KEY };
   expect((await check(upload(WORKS, declared, { KEY: 'one' }))).status).toBe(200);
   expect((await annex.api('GET', '/v1/integrations/checked')).status).toBe(404);
   // The value that was sent with the check is not there for a publish.
@@ -72,7 +74,7 @@ test.each([
   ['code that does not parse', upload('export default ;')],
   ['code that throws while it loads', upload('throw new Error("no luck");')],
   ['a manifest with an error', upload(WORKS, { scopes: 'none' })],
-  ['a secret without a value', upload(WORKS, { secrets: '{ KEY: "${{ env.KEY }}" }' })],
+  ['a secret without a value', upload(WORKS, { secrets: NEEDS_KEY })],
 ])('%s has the problems that a publish has', async (_what, form) => {
   const [checked, published] = [await check(form), await publish(form)];
   expect(checked.status).toBe(422);
@@ -81,7 +83,7 @@ test.each([
 });
 
 test('a secret with a stored value needs none', async () => {
-  const named = { name: 'with-secret', secrets: '{ KEY: "${{ env.KEY }}" }' };
+  const named = { name: 'with-secret', secrets: NEEDS_KEY };
   expect((await publish(upload(WORKS, named, { KEY: 'one' }))).status).toBe(201);
   expect(await check(upload(WORKS, named))).toMatchObject({ status: 200, body: { warnings: [] } });
   const other = await check(upload(WORKS, named, { KEY: 'two' }));

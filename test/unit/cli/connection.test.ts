@@ -2,9 +2,11 @@
  * Which service a command talks to, and with which token: the order of the sources, and that a
  * token is sent only to its own service.
  */
+import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findConnection } from '../../../src/cli/profile/connection.ts';
 import { ProfileFile } from '../../../src/cli/profile/profile-file.ts';
@@ -68,6 +70,19 @@ describe('the service of a command', () => {
     });
   });
 
+  test('is that of a folder above, as in the folder of an integration', async () => {
+    const { cwd, config } = await user({ profiles: NONE });
+    await mkdir(join(cwd, 'board/src'), { recursive: true });
+    const below = { env: { XDG_CONFIG_HOME: config }, cwd: join(cwd, 'board/src'), profile: undefined };
+    expect(await findConnection(below)).toMatchObject({
+      token: 'token-of-data',
+      tokenFrom: join(cwd, 'data/admin-token'),
+    });
+    // One above may be of others: it is passed over, and not refused.
+    await chmod(join(cwd, 'data/admin-token'), 0o644);
+    expect(await findConnection(below)).toMatchObject({ token: undefined });
+  });
+
   test('needs no home where both variables are set', async () => {
     const env = { ANNEX_URL: 'localhost:1', ANNEX_TOKEN: 't' };
     expect(await findConnection({ env, cwd: base, profile: undefined })).toMatchObject({
@@ -98,6 +113,26 @@ describe('a token', () => {
     await chmod(join(other.cwd, 'data/admin-token'), mode);
     await expect(other.find()).rejects.toThrow('other users can read or change it');
     expect(cwd).not.toBe(other.cwd);
+  });
+
+  // Attack: a pipe in the place of a token, for which the command would wait without an end.
+  test('is not awaited from a pipe', async () => {
+    const { cwd, find } = await user({ profiles: NONE, local: false });
+    await mkdir(join(cwd, 'data'));
+    await promisify(execFile)('mkfifo', ['-m', '600', join(cwd, 'data/admin-token')]);
+    await expect(find()).rejects.toThrow('is not a file, so it is not used');
+  });
+
+  // Attack: a file of profiles from elsewhere, with members that no login stores.
+  test.each([
+    [{ url: 'ftp://a.example', token: 't' }, 'The URL of profile "local" must begin with http://'],
+    [{ url: 'https://a.example@b.example', token: 't' }, 'must not have a user name or a password'],
+    [{ url: 'http://127.0.0.1', token: 'secret\r\nhost: x' }, 'Profile "local" holds no token'],
+    [{ url: 7 }, 'is damaged: it does not hold profiles'],
+  ])('of the profile %j is not used', async (local, says) => {
+    const { find } = await user({ profiles: { current: 'local', profiles: { local } } });
+    await expect(find()).rejects.toThrow(says);
+    await expect(find()).rejects.not.toThrow('secret');
   });
 
   test('that could not be a header is refused without being quoted', async () => {

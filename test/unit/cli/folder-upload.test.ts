@@ -167,6 +167,31 @@ describe('an import that cannot be uploaded is a problem with its place', () => 
     expect(paths).not.toContain('src/a.txt');
   });
 
+  // Attack: a link of a harmless name to credentials that lie in the folder itself.
+  test('a link to a file of credentials in the folder', async () => {
+    const folder = await folderWith({
+      ...entry('import a from "./a.txt"; export default a;'),
+      '.env': 'KEY=secret',
+    });
+    await symlink(join(folder, '.env'), join(folder, 'src/a.txt'));
+    const { problems, paths } = await uploadOf(folder);
+    expect(problems).toEqual([expect.stringMatching(/is never uploaded/)]);
+    expect(paths).not.toContain('src/a.txt');
+  });
+
+  // Attack: a manifest whose image is a link to a file of the machine, or has the name of a key.
+  test('an image that is a link to elsewhere, or a key', async () => {
+    const outside = await folderWith({ 'secret.png': 'secret' });
+    const folder = await folderWith({
+      'platform-manifest.yaml': manifestOf('sent', 'index.js', 'icon: a.png\npreviewImages: [id_rsa]\n'),
+      ...{ 'index.js': '', id_rsa: 'secret' },
+    });
+    await symlink(join(outside, 'secret.png'), join(folder, 'a.png'));
+    const { problems, paths } = await uploadOf(folder);
+    expect(problems).toHaveLength(2);
+    expect(paths).toEqual(['index.js', 'platform-manifest.yaml']);
+  });
+
   // Attack: a package whose installed files link to a file of the machine.
   test('a link that leaves its package', async () => {
     const outside = await folderWith({ 'secret.txt': 'secret' });
@@ -178,6 +203,36 @@ describe('an import that cannot be uploaded is a problem with its place', () => 
     expect((await uploadOf(folder)).problems).toEqual([
       '"./b.txt" is a link to a file outside of its package.',
     ]);
+  });
+});
+
+// Attack: code that imports the credentials of its author, which its version would then hold.
+describe('a file is never uploaded by its name, whatever .annexignore says:', () => {
+  test.each([
+    ...['.env', '.env.production', '.ENV', '.npmrc', '.netrc', '.git-credentials', '.pgpass'],
+    ...['.git/config', '.ssh/config', '.aws/credentials', '.annex/profiles.json'],
+    ...['id_rsa', 'tls.key', 'tls.PEM', 'store.p12', 'service-account.json'],
+  ])('%s', async (name) => {
+    const folder = await folderWith({
+      ...entry(`import a from "./${name}" with { type: "text" }; export default a;`),
+      ...{ [`src/${name}`]: 'secret', '.annexignore': `!${name}\n!src/${name}\n` },
+    });
+    const { problems, paths } = await uploadOf(folder);
+    expect(problems).toEqual([
+      expect.stringMatching(/is never uploaded: files of this name hold credentials/),
+    ]);
+    expect(paths).toEqual(['platform-manifest.yaml', 'src/index.ts']);
+  });
+
+  test('also in a package', async () => {
+    const folder = await folderWith({
+      ...entry('import "a";'),
+      'node_modules/a/index.js': 'require("./.env.json")',
+      'node_modules/a/.env.json': '{"KEY": "secret"}',
+    });
+    const { problems, paths } = await uploadOf(folder);
+    expect(problems).toEqual([expect.stringMatching(/is never uploaded/)]);
+    expect(paths).not.toContain('node_modules/a/.env.json');
   });
 });
 

@@ -139,7 +139,7 @@ test('no connection is an error with the reason', async () => {
   await expect(over(service, { retries: 0 }).send('GET', '/v1/x', {})).rejects.toMatchObject({
     code: 'NETWORK_FAILED',
     status: 0,
-    message: 'The service cannot be reached: connect ECONNREFUSED',
+    message: `The service at ${SETTINGS.base} cannot be reached: connect ECONNREFUSED`,
   });
 });
 
