@@ -20,13 +20,16 @@ const COMMENT_CHARS_MAX = 512;
 const Id = Type.String({ minLength: 1 });
 const SpaceId = Type.String({ pattern: PLACE_ID.source, description: 'The space in which it happened.' });
 const SiteId = Type.String({ pattern: PLACE_ID.source, description: 'The site in which it happened.' });
-const Visitor = Type.Object({
-  anonymousId: Type.String(),
-  userAgent: Type.String(),
-  ip: Type.String(),
-  cookies: Type.Record(Type.String(), Type.String()),
-  language: Type.Optional(Type.String()),
-});
+const Visitor = Type.Object(
+  {
+    anonymousId: Type.String(),
+    userAgent: Type.String(),
+    ip: Type.String(),
+    cookies: Type.Record(Type.String(), Type.String()),
+    language: Type.Optional(Type.String()),
+  },
+  { title: 'Visitor' },
+);
 /** Members of events about a page view. */
 const visited = {
   visitor: Visitor,

@@ -2308,6 +2308,12 @@ export interface ConfigurationForm {
     | undefined;
 }
 
+export interface ConfigurationProblem {
+  readonly property: string;
+  readonly message: string;
+  readonly hint?: string | undefined;
+}
+
 export interface CredentialsLease {
   /** Absent while another call holds the lease: try again. */
   readonly lease?: string | undefined;
@@ -2501,24 +2507,14 @@ export interface Installation {
   readonly id: string;
   readonly integration: string;
   readonly organization: string;
-  readonly target: {
-    readonly organization: string;
-  };
+  readonly target: InstallationTarget;
   readonly status: 'active' | 'pending' | 'paused';
   /** Without the properties that `sealed` names. */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined;
   /** Names of properties that are set and never shown. */
   readonly sealed?: readonly string[] | undefined;
   readonly externalIds: readonly string[];
-  readonly urls: {
-    /** The record in the API. */
-    readonly location: string;
-    /** The page in the host product. */
-    readonly app?: string | undefined;
-    readonly publicEndpoint: string;
-    /** The endpoint on the origin without cookies. */
-    readonly publicContentEndpoint: string;
-  };
+  readonly urls: InstallationUrls;
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly space_selection: 'all' | 'selected';
@@ -2529,13 +2525,7 @@ export interface Installation {
    * Problems that make the configuration invalid, by property; absent if there are none, and
    * in lists.
    */
-  readonly problems?:
-    | readonly {
-        readonly property: string;
-        readonly message: string;
-        readonly hint?: string | undefined;
-      }[]
-    | undefined;
+  readonly problems?: readonly ConfigurationProblem[] | undefined;
 }
 
 export interface InstallationEdit {
@@ -2555,37 +2545,21 @@ export interface InstallationInSite {
   readonly site: string;
   readonly integration: string;
   readonly organization: string;
-  readonly target: {
-    readonly organization: string;
-  };
+  readonly target: InstallationTarget;
   readonly status: 'active' | 'pending' | 'paused';
   /** Without the properties that `sealed` names. */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined;
   /** Names of properties that are set and never shown. */
   readonly sealed?: readonly string[] | undefined;
   readonly externalIds: readonly string[];
-  readonly urls: {
-    /** The record in the API. */
-    readonly location: string;
-    /** The page in the host product. */
-    readonly app?: string | undefined;
-    readonly publicEndpoint: string;
-    /** The endpoint on the origin without cookies. */
-    readonly publicContentEndpoint: string;
-  };
+  readonly urls: InstallationUrls;
   readonly createdAt: string;
   readonly updatedAt: string;
   /**
    * Problems that make the configuration invalid, by property; absent if there are none, and
    * in lists.
    */
-  readonly problems?:
-    | readonly {
-        readonly property: string;
-        readonly message: string;
-        readonly hint?: string | undefined;
-      }[]
-    | undefined;
+  readonly problems?: readonly ConfigurationProblem[] | undefined;
 }
 
 export interface InstallationInSpace {
@@ -2594,42 +2568,40 @@ export interface InstallationInSpace {
   readonly space: string;
   readonly integration: string;
   readonly organization: string;
-  readonly target: {
-    readonly organization: string;
-  };
+  readonly target: InstallationTarget;
   readonly status: 'active' | 'pending' | 'paused';
   /** Without the properties that `sealed` names. */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined;
   /** Names of properties that are set and never shown. */
   readonly sealed?: readonly string[] | undefined;
   readonly externalIds: readonly string[];
-  readonly urls: {
-    /** The record in the API. */
-    readonly location: string;
-    /** The page in the host product. */
-    readonly app?: string | undefined;
-    readonly publicEndpoint: string;
-    /** The endpoint on the origin without cookies. */
-    readonly publicContentEndpoint: string;
-  };
+  readonly urls: InstallationUrls;
   readonly createdAt: string;
   readonly updatedAt: string;
   /**
    * Problems that make the configuration invalid, by property; absent if there are none, and
    * in lists.
    */
-  readonly problems?:
-    | readonly {
-        readonly property: string;
-        readonly message: string;
-        readonly hint?: string | undefined;
-      }[]
-    | undefined;
+  readonly problems?: readonly ConfigurationProblem[] | undefined;
+}
+
+export interface InstallationTarget {
+  readonly organization: string;
 }
 
 export interface InstallationToken {
   /** A runtime token of the installation, of kind `installation`. */
   readonly token: string;
+}
+
+export interface InstallationUrls {
+  /** The record in the API. */
+  readonly location: string;
+  /** The page in the host product. */
+  readonly app?: string | undefined;
+  readonly publicEndpoint: string;
+  /** The endpoint on the origin without cookies. */
+  readonly publicContentEndpoint: string;
 }
 
 export interface InstallationsGetRenderingQuery {
@@ -2694,48 +2666,8 @@ export interface Integration {
 }
 
 export interface IntegrationLimits {
-  readonly limits: {
-    readonly requestBodyBytes: number;
-    readonly responseBodyBytes: number;
-    readonly envelopePartBytes: number;
-    readonly isolateHeapMib: number;
-    readonly callCpuMs: number;
-    readonly callWallMs: number;
-    readonly firstByteMs: number;
-    readonly fetchesPerCall: number;
-    readonly fetchesInFlightPerCall: number;
-    readonly fetchRequestBodyBytes: number;
-    readonly fetchResponseBodyBytes: number;
-    readonly fetchRedirects: number;
-    readonly fetchMs: number;
-    readonly fetchesInFlightPerInstallation: number;
-    readonly timersPerCall: number;
-    readonly logLinesPerCall: number;
-    readonly logBytesPerCall: number;
-    readonly callsInFlightPerInstallation: number;
-    readonly callsWaitingPerInstallation: number;
-  };
-  readonly deployment: {
-    readonly requestBodyBytes: number;
-    readonly responseBodyBytes: number;
-    readonly envelopePartBytes: number;
-    readonly isolateHeapMib: number;
-    readonly callCpuMs: number;
-    readonly callWallMs: number;
-    readonly firstByteMs: number;
-    readonly fetchesPerCall: number;
-    readonly fetchesInFlightPerCall: number;
-    readonly fetchRequestBodyBytes: number;
-    readonly fetchResponseBodyBytes: number;
-    readonly fetchRedirects: number;
-    readonly fetchMs: number;
-    readonly fetchesInFlightPerInstallation: number;
-    readonly timersPerCall: number;
-    readonly logLinesPerCall: number;
-    readonly logBytesPerCall: number;
-    readonly callsInFlightPerInstallation: number;
-    readonly callsWaitingPerInstallation: number;
-  };
+  readonly limits: LimitValues;
+  readonly deployment: LimitValues;
   /** Names of the limits that are below the deployment's. */
   readonly lowered: readonly string[];
 }
@@ -2847,6 +2779,28 @@ export interface LimitMet {
   readonly used?: number | undefined;
 }
 
+export interface LimitValues {
+  readonly requestBodyBytes: number;
+  readonly responseBodyBytes: number;
+  readonly envelopePartBytes: number;
+  readonly isolateHeapMib: number;
+  readonly callCpuMs: number;
+  readonly callWallMs: number;
+  readonly firstByteMs: number;
+  readonly fetchesPerCall: number;
+  readonly fetchesInFlightPerCall: number;
+  readonly fetchRequestBodyBytes: number;
+  readonly fetchResponseBodyBytes: number;
+  readonly fetchRedirects: number;
+  readonly fetchMs: number;
+  readonly fetchesInFlightPerInstallation: number;
+  readonly timersPerCall: number;
+  readonly logLinesPerCall: number;
+  readonly logBytesPerCall: number;
+  readonly callsInFlightPerInstallation: number;
+  readonly callsWaitingPerInstallation: number;
+}
+
 export interface LogLine {
   readonly id: string;
   readonly installation?: string | undefined;
@@ -2926,13 +2880,7 @@ export interface PageFeedback {
     readonly rating: 'bad' | 'ok' | 'good';
     readonly comment?: string | undefined;
   };
-  readonly visitor: {
-    readonly anonymousId: string;
-    readonly userAgent: string;
-    readonly ip: string;
-    readonly cookies: Readonly<Record<string, string>>;
-    readonly language?: string | undefined;
-  };
+  readonly visitor: Visitor;
   readonly url: string;
   /** Empty where there is none. */
   readonly referrer: string;
@@ -3137,13 +3085,7 @@ export interface SiteView {
   readonly siteId: string;
   readonly spaceId?: string | undefined;
   readonly pageId?: string | undefined;
-  readonly visitor: {
-    readonly anonymousId: string;
-    readonly userAgent: string;
-    readonly ip: string;
-    readonly cookies: Readonly<Record<string, string>>;
-    readonly language?: string | undefined;
-  };
+  readonly visitor: Visitor;
   readonly url: string;
   /** Empty where there is none. */
   readonly referrer: string;
@@ -3252,13 +3194,7 @@ export interface SpaceView {
   /** The space in which it happened. */
   readonly spaceId: string;
   readonly pageId?: string | undefined;
-  readonly visitor: {
-    readonly anonymousId: string;
-    readonly userAgent: string;
-    readonly ip: string;
-    readonly cookies: Readonly<Record<string, string>>;
-    readonly language?: string | undefined;
-  };
+  readonly visitor: Visitor;
   readonly url: string;
   /** Empty where there is none. */
   readonly referrer: string;
@@ -3459,6 +3395,14 @@ export interface Visit {
   /** Cookies of the visitor on the site. */
   readonly cookies?: Readonly<Record<string, string | readonly string[]>> | undefined;
   readonly action?: 'logout' | undefined;
+}
+
+export interface Visitor {
+  readonly anonymousId: string;
+  readonly userAgent: string;
+  readonly ip: string;
+  readonly cookies: Readonly<Record<string, string>>;
+  readonly language?: string | undefined;
 }
 
 export interface WebhookSecret {

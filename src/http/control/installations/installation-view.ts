@@ -98,29 +98,35 @@ export type EditBody = Static<(typeof EDIT_BODIES)['organization']>;
 const common = {
   integration: Type.String(),
   organization: Type.String(),
-  target: Type.Object({ organization: Type.String() }),
+  target: Type.Object({ organization: Type.String() }, { title: 'InstallationTarget' }),
   status: Type.Enum([...INSTALLATION_STATUSES]),
   configuration: Properties('Without the properties that `sealed` names.'),
   sealed: Type.Optional(
     Type.Array(Type.String(), { description: 'Names of properties that are set and never shown.' }),
   ),
   externalIds: Type.Array(Type.String()),
-  urls: Type.Object({
-    location: Type.String({ description: 'The record in the API.' }),
-    app: Type.Optional(Type.String({ description: 'The page in the host product.' })),
-    publicEndpoint: Type.String(),
-    publicContentEndpoint: Type.String({ description: 'The endpoint on the origin without cookies.' }),
-  }),
+  urls: Type.Object(
+    {
+      location: Type.String({ description: 'The record in the API.' }),
+      app: Type.Optional(Type.String({ description: 'The page in the host product.' })),
+      publicEndpoint: Type.String(),
+      publicContentEndpoint: Type.String({ description: 'The endpoint on the origin without cookies.' }),
+    },
+    { title: 'InstallationUrls' },
+  ),
   createdAt: Time,
   updatedAt: Time,
 };
 const problems = Type.Optional(
   Type.Array(
-    Type.Object({
-      property: Type.String(),
-      message: Type.String(),
-      hint: Type.Optional(Type.String()),
-    }),
+    Type.Object(
+      {
+        property: Type.String(),
+        message: Type.String(),
+        hint: Type.Optional(Type.String()),
+      },
+      { title: 'ConfigurationProblem' },
+    ),
     {
       description:
         'Problems that make the configuration invalid, by property; absent if there are none, and in lists.',

@@ -25,6 +25,7 @@ const LimitsOfAll = Type.Object(
     LowerableLimit,
     Type.TInteger
   >,
+  { title: 'LimitValues' },
 );
 const LimitsView = Type.Object(
   {
