@@ -22,8 +22,10 @@ import { importedPackages } from './imported-packages.ts';
 import { type Prebuilt, writePrebuilt } from './prebuilt.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+/** Integrations that `annex demo` publishes; a service has `webhook` built in. */
+const TOUR = ['hello', 'confirmation', 'counter', 'plain-worker', 'greeter', 'webhook'];
 /** Folders that the service or its command line reads, beside its code. */
-const ANNEX_FOLDERS = ['fixtures/webhook', 'packages/annex/templates'];
+const ANNEX_FOLDERS = [...TOUR.map((name) => `fixtures/${name}`), 'packages/annex/templates'];
 const PACK_MS = 120_000;
 
 interface Manifest {

@@ -1,5 +1,5 @@
 /**
- * The tour of `npm run demo`: publishes and installs the fixtures over HTTP, calls them by every
+ * The tour of `annex demo`: publishes and installs the fixtures over HTTP, calls them by every
  * kind of request, prints each request with its answer, and checks the answers.
  *
  * It is an ordinary HTTP client: it has two URLs and a token, and uses nothing internal.
@@ -11,7 +11,8 @@ import { type DemoReceiver, tourWebhooks } from './demo-webhooks.ts';
 import { type Exchange, type Sent, Transcript } from './transcript.ts';
 import { uploadFolder } from './upload-folder.ts';
 
-const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
+/** The integrations of the tour, a folder each. */
+export const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 const ORGANIZATION = 'acme';
 
 export interface TourStart {

@@ -21,6 +21,7 @@ import {
 } from '../upload/prepared-upload.ts';
 import { type Asked, askService } from '../upload/publish-upload.ts';
 import { uploadForm } from '../upload/upload-form.ts';
+import { uploadProgress } from '../upload/upload-progress.ts';
 import { sizeText, weightOf } from '../upload/upload-size.ts';
 
 const TEMPORARY = 'a temporary service';
@@ -75,10 +76,11 @@ export const check: Command = defineCommand({
     });
     const standIns = checker.isTemporary ? [...secrets.open.keys()].map((name) => [name, STAND_IN]) : [];
     const values = { ...Object.fromEntries(standIns), ...secrets.values };
+    const sent = uploadProgress(context, prepared.upload);
     const compiler = input.skipTypes ? undefined : compilerOf(prepared.folder);
     const compiling = compiler === undefined ? [] : compilerProblems(compiler, prepared.folder, signal);
     const asking = isSent
-      ? askService(checker.annex, uploadForm(prepared.upload, { secrets: values }), signal)
+      ? askService(checker.annex, uploadForm(prepared.upload, { secrets: values, sent }), signal)
       : NOT_ASKED;
     const [types, { checked, problems: its }] = await Promise.all([compiling, asking]).finally(() =>
       checker.end(),

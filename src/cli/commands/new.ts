@@ -1,6 +1,6 @@
 /** `annex new`: writes the folder of a new integration from a template, and asks nothing. */
-import { existsSync } from 'node:fs';
-import { basename, relative, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import Type from 'typebox';
 import { ORGANIZATION_ID, PLAIN_INTEGRATION_NAME } from '../../model/identifiers.ts';
 import { VERSION } from '../../version.ts';
@@ -11,6 +11,8 @@ import { UsageError } from '../terminal/failure.ts';
 
 /** The organization of a new manifest: a name to replace. */
 const ORGANIZATION = 'acme';
+/** How npm writes the path of a package on this disk. */
+const FILE = 'file:';
 /** Longest name of an integration. */
 const NAME_CHARS_MAX = 63;
 
@@ -39,7 +41,7 @@ export const newCommand: Command = defineCommand({
     },
     sdk: {
       value: 'spec',
-      help: 'version of @annex/sdk, or the path of its package; default: the version of this program',
+      help: 'version of @annex/sdk, or the path of its package; default: the archive that a project above has it from, else the version of this program',
     },
   },
   examples: [
@@ -64,7 +66,7 @@ export const newCommand: Command = defineCommand({
       folder: into,
       name: own,
       organization: String(organization),
-      sdk: sdkOf(sdk, cwd),
+      sdk: sdk === undefined ? (packedSdk(dirname(into)) ?? VERSION) : sdkOf(sdk, cwd),
     });
     const shown = relative(cwd, into) || '.';
     output.result({ template, folder: shown, name: own, files }, () => {
@@ -112,7 +114,26 @@ function nameOf(folder: string): string {
 }
 
 /** A path is that of a package on this disk. */
-const sdkOf = (spec: string | undefined, cwd: string): string => {
-  if (spec === undefined) return VERSION;
-  return existsSync(resolve(cwd, spec)) ? `file:${resolve(cwd, spec)}` : spec;
-};
+const sdkOf = (spec: string, cwd: string): string =>
+  existsSync(resolve(cwd, spec)) ? `file:${resolve(cwd, spec)}` : spec;
+
+/**
+ * The archive that the nearest project above has the SDK from: the registry may not have it then.
+ */
+function packedSdk(folder: string): string | undefined {
+  const spec = sdkSpecIn(join(folder, 'package.json'));
+  if (spec?.startsWith(FILE)) return `${FILE}${resolve(folder, spec.slice(FILE.length))}`;
+  return spec !== undefined || dirname(folder) === folder ? undefined : packedSdk(dirname(folder));
+}
+
+function sdkSpecIn(file: string): string | undefined {
+  if (!existsSync(file)) return undefined;
+  try {
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(file, 'utf8'));
+    const spec: unknown = { ...devDependencies, ...dependencies }['@annex/sdk'];
+    return typeof spec === 'string' ? spec : undefined;
+  } catch {
+    // It is of another project, and not for this command to report.
+    return undefined;
+  }
+}

@@ -18,6 +18,7 @@ import {
   valuesOf,
 } from '../upload/prepared-upload.ts';
 import { publishUpload } from '../upload/publish-upload.ts';
+import { uploadProgress } from '../upload/upload-progress.ts';
 import { sizeText, weightOf } from '../upload/upload-size.ts';
 
 const INSTALLED = Type.Object({
@@ -37,6 +38,7 @@ export const publish: Command = defineCommand({
   summary: 'publish the integration of a folder',
   description: [
     'Uploads the manifest, its images, and exactly the files that the entrypoint imports, in the folder and in node_modules. The service bundles them, makes the version the active one, and answers with every problem at once otherwise.',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is an expression of a manifest
     'Secrets that the service has stay. For the others, ${{ env.NAME }} of the manifest is looked up in --secrets-file, in the environment and in .env of the folder.',
     'Files that hold credentials, such as .env and private keys, and those that .annexignore names, are never uploaded.',
   ],
@@ -72,10 +74,9 @@ export const publish: Command = defineCommand({
     const secrets = await valuesOf(prepared, input, context);
     const annex = await context.client();
     const { files, bytes } = weightOf(prepared.upload);
-    if (context.isTerminal.stderr)
-      output.talk(paint('dim', `Uploading ${files} ${files === 1 ? 'file' : 'files'}, ${sizeText(bytes)} …`));
     const { overwriteSecrets } = input;
-    const outcome = await publishUpload(annex, prepared, { secrets, overwriteSecrets, signal });
+    const sent = uploadProgress(context, prepared.upload);
+    const outcome = await publishUpload(annex, prepared, { secrets, overwriteSecrets, signal, sent });
     if (!outcome.ok) throw refusal(context, prepared, outcome.problems);
     const { integration, version, problems: shown } = outcome;
     printProblems(shown, prepared.files, { line: (...pieces) => output.talk(...pieces) });

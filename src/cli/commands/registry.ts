@@ -11,6 +11,7 @@ import { completionsOf } from './completions.ts';
 import { configure } from './configure.ts';
 import { copy } from './copy.ts';
 import { deliveries } from './deliveries.ts';
+import { demo } from './demo.ts';
 import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
 import { helpOf } from './help.ts';
@@ -39,6 +40,7 @@ import { versions } from './versions.ts';
 
 export const COMMANDS: readonly (Command | CommandGroup)[] = [
   serve,
+  demo,
   newCommand,
   dev,
   check,

@@ -1,6 +1,8 @@
 /** `annex render`: draws a component of an installation, optionally after an action. */
 import Type from 'typebox';
+import { type Annex, AnnexError, type Installation } from '../../../packages/client/src/index.ts';
 import { type Command, defineCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
 import { showTree } from '../traffic/content-tree.ts';
 import { givenObject } from '../traffic/given-text.ts';
 import {
@@ -9,6 +11,8 @@ import {
   installationWord,
   targetPath,
 } from '../traffic/installation-name.ts';
+import { piecesOf } from '../traffic/log-line.ts';
+import { errorsOf } from '../traffic/request-log.ts';
 
 interface Rendering {
   readonly type: string;
@@ -23,6 +27,7 @@ export const render: Command = defineCommand({
   summary: 'draw a component of an installation',
   description: [
     'Draws a component of an installation and shows its elements as a tree.',
+    'A component that throws is answered without its reason: the command shows it from the log, with its place in the code.',
     'The answer of an earlier rendering has the state and the props to send with an action: see --json.',
   ],
   arguments: {
@@ -64,11 +69,29 @@ export const render: Command = defineCommand({
       ...(user !== undefined && { auth: { userId: user } }),
     };
     const client = await context.client();
-    const path = targetPath(await findInstallation(client, word), { space, site });
-    const rendering = await client.request<Rendering>('POST', `${path}/render`, { body });
+    const installation = await findInstallation(client, word);
+    const path = targetPath(installation, { space, site });
+    const rendering = await client
+      .request<Rendering>('POST', `${path}/render`, { body })
+      .catch(async (error: unknown) => {
+        await showReason(context, { client, installation }, error);
+        throw error;
+      });
     output.result(rendering, () => {
       if (rendering.type === 'element') showTree(output, rendering.element);
       else output.line(`The component is complete: ${JSON.stringify(rendering.returnValue ?? null)}`);
     });
   },
 });
+
+/** Shows what the log says of a component that threw. */
+async function showReason(
+  { output, signal }: CommandContext,
+  { client, installation }: { client: Annex; installation: Installation },
+  error: unknown,
+): Promise<void> {
+  if (!(error instanceof AnnexError) || error.code !== 'RENDER_FAILED') return;
+  const { requestId } = error;
+  if (requestId === undefined) return;
+  for (const line of await errorsOf(client, installation, requestId, signal)) output.talk(...piecesOf(line));
+}

@@ -35,6 +35,8 @@ export class Output {
   readonly #settings: OutputSettings;
   #isBroken = false;
   #hasValue = false;
+  /** Columns of the status that the terminal shows. */
+  #statusColumns = 0;
 
   constructor(settings: OutputSettings) {
     this.#settings = settings;
@@ -106,7 +108,15 @@ export class Output {
 
   /** Text for people that is no data: progress, hints, warnings. On standard error. */
   talk(...pieces: readonly Piece[]): void {
+    this.#clearStatus();
     this.#settings.stderr.write(`${this.#joined(pieces, 'stderr')}\n`);
+  }
+
+  /** Shows a text in the place of the last one, on a terminal, until something else is printed. */
+  status(text: string): void {
+    const line = plainLine(text);
+    this.#settings.stderr.write(`\r${line.padEnd(this.#statusColumns)}`);
+    this.#statusColumns = line.length;
   }
 
   /** Data as it is, for files, scripts and answers that another program reads. */
@@ -116,7 +126,14 @@ export class Output {
   }
 
   #write(data: string | Uint8Array): void {
+    this.#clearStatus();
     if (!this.#isBroken) this.#settings.stdout.write(data);
+  }
+
+  #clearStatus(): void {
+    if (this.#statusColumns === 0) return;
+    this.#settings.stderr.write(`\r${' '.repeat(this.#statusColumns)}\r`);
+    this.#statusColumns = 0;
   }
 
   #joined(pieces: readonly Piece[], to: 'stdout' | 'stderr'): string {

@@ -27,6 +27,8 @@ export interface PublishRequest {
   readonly secrets: SecretValues;
   readonly overwriteSecrets: boolean;
   readonly signal: AbortSignal;
+  /** Called with the number of bytes of each piece, as it is sent. */
+  readonly sent?: ((bytes: number) => void) | undefined;
 }
 
 /** What became of a publish: a version with its warnings, or the problems that refused it. */
@@ -42,10 +44,10 @@ export type PublishOutcome =
 export async function publishUpload(
   annex: Annex,
   prepared: PreparedUpload,
-  { secrets, overwriteSecrets, signal }: PublishRequest,
+  { secrets, overwriteSecrets, signal, sent }: PublishRequest,
 ): Promise<PublishOutcome> {
   const { problems: own, isSent } = await ownProblems(prepared, annex);
-  const form = () => uploadForm(prepared.upload, { secrets: secrets.values, overwriteSecrets });
+  const form = () => uploadForm(prepared.upload, { secrets: secrets.values, overwriteSecrets, sent });
   const refused = (its: readonly Problem[]) =>
     ({ ok: false, problems: joinProblems(own, its, secrets.open) }) as const;
   // Nothing is published, and the author sees the problems that the service has with the rest.

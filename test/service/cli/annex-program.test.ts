@@ -1,6 +1,6 @@
 /**
- * `annex` as people meet it: mistakes in the words, no service or the wrong one, prompts, signals,
- * completions in a real shell, and the process itself.
+ * `annex` as people meet it: mistakes in the words, the wrong service, prompts, styles, and the
+ * process itself.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -129,27 +129,6 @@ test.each([
   expect(ran.stdout).not.toContain('\x1b');
   const styled = await annex({ words: ['help'], isTerminal: true });
   expect(styled.stdout).toContain('\x1b');
-});
-
-describe('completions of bash', () => {
-  async function completed(line: string): Promise<string[]> {
-    const { stdout: script } = await annex({ words: ['completions', 'bash'] });
-    const words = line.split(' ');
-    const ask = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _annex; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const { stdout } = await promisify(execFile)('bash', ['-c', `${script}\n${ask}`]);
-    return stdout.split('\n').filter(Boolean);
-  }
-
-  test.each([
-    ['annex prof', ['profile']],
-    ['annex token ', ['create', 'list', 'revoke']],
-    ['annex token create --k', ['--kind']],
-    ['annex token create --kind ', ['admin', 'platform', 'organization']],
-    ['annex completions f', ['fish']],
-    ['annex versions --js', ['--json']],
-  ])('of "%s" have %j', async (line, words) => {
-    expect(await completed(line)).toEqual(expect.arrayContaining(words));
-  });
 });
 
 describe('the process', () => {

@@ -8,8 +8,10 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildPackages } from '../../../packages/build.ts';
+import { TEMPLATE_SUMMARIES, type Template, writeNew } from '../../../src/cli/new-folder.ts';
+import { HAS_POSTGRES, PostgresCluster } from '../../support/nodes/postgres-cluster.ts';
 import { nodeFolders, npm } from '../../support/packages/nodes.ts';
 import { UserFolder } from '../../support/packages/user-folder.ts';
 
@@ -139,6 +141,20 @@ test(
   SERVICE_MS,
 );
 
+test.skipIf(!HAS_POSTGRES)(
+  'npx annex serve --workers 2 serves with two nodes on PostgreSQL, and stops in order',
+  async () => {
+    const cluster = await PostgresCluster.start();
+    onTestFinished(() => cluster.remove());
+    const more = { flags: ['--workers', '2'], env: { ANNEX_DATABASE_URL: cluster.url() } };
+    const service = await user.serve('data-workers', nodeFolder('22'), ['npx', 'annex'], more);
+    const machine = async () => (await fetch(`${service.control}/metrics`)).text();
+    await expect.poll(machine, { timeout: SERVICE_MS }).toMatch(/^annex_workers\S* 2$/m);
+    expect((await service.stop('SIGTERM')).last).toContain('"stopped"');
+  },
+  SERVICE_MS,
+);
+
 describe('the bin', () => {
   const bin = () => join(user.path, 'node_modules/annex/bin/annex.js');
 
@@ -180,6 +196,19 @@ describe('the bin', () => {
   });
 });
 
+/** Writes all templates. Their code is one program; their tests need a test runner. */
+async function writeTemplates(folder: string): Promise<readonly string[]> {
+  const templates = Object.keys(TEMPLATE_SUMMARIES) as Template[];
+  for (const template of templates)
+    await writeNew({
+      ...{ template, folder: join(folder, template), name: template },
+      ...{ organization: 'acme', sdk: '*' },
+    });
+  const settings = { extends: '@annex/sdk/tsconfig.json', include: ['*/src'] };
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings));
+  return templates;
+}
+
 describe('@annex/sdk alone', () => {
   test.each(['typescript@5.9.3', 'typescript@7.0.2'])(
     'is all that %s needs, declarations included',
@@ -194,8 +223,15 @@ describe('@annex/sdk alone', () => {
         await writeFile(join(author.path, name), text);
       }
       await writeFile(join(author.path, 'tsconfig.json'), '{"extends":"@annex/sdk/tsconfig.json"}');
-      const compile = (): Promise<unknown> =>
-        author.run(['npx', 'tsc', '--skipLibCheck', 'false'], nodeFolder('20'));
+      const compile = (...flags: string[]) =>
+        author.run(['npx', 'tsc', '--skipLibCheck', 'false', ...flags], nodeFolder('20'));
+      const templates = await writeTemplates(join(author.path, 'templates'));
+      const compiled = await compile('-p', 'templates', '--strict', '--listFiles');
+      expect(compiled).toMatchObject({ code: 0, stderr: '' });
+      for (const template of templates)
+        expect(compiled.stdout).toMatch(new RegExp(`/templates/${template}/src/index\\.tsx?$`, 'm'));
+      await rm(join(author.path, 'templates'), { recursive: true });
+
       expect(await compile()).toEqual({ code: 0, stdout: '', stderr: '' });
 
       await writeFile(join(author.path, 'wrong.ts'), 'export const title: string = document.title;\n');

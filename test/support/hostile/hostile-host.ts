@@ -13,8 +13,9 @@ import { HostileCells } from './hostile-cell.ts';
 import { HostilePeer } from './hostile-peer.ts';
 
 /**
- * Low, so that no attack takes long; the code that enforces them is the same for any value. CPU time
- * is several times what an attack that is to be served needs: a busy machine doubles what it measures.
+ * Low, so that no attack takes long; the code that enforces them is the same for any value. CPU
+ * time is several times what an attack that is to be served needs: a busy machine doubles what it
+ * measures.
  */
 export const LIMITS: Partial<Limits> = {
   callCpuMs: 400,

@@ -211,8 +211,8 @@ export class NodeGroup {
   }
 
   /**
-   * Whether the log of the integration that answers calls has a line of that time. A caller that asks
-   * late finds it on a later page, behind the lines of later calls.
+   * Whether the log of the integration that answers calls has a line of that time. A caller that
+   * asks late finds it on a later page, behind the lines of later calls.
    */
   async hasLineBetween(node: GroupNode, from: number, to: number): Promise<boolean> {
     const path = `/logs?installation=${this.#installation}&limit=100`;

@@ -57,13 +57,19 @@ export class UserFolder {
    *
    * @param name of its data folder
    * @param program `npx annex`, or the bin that it runs
+   * @param more flags and variables
    * @throws an Error with its output where it ends before it serves
    */
-  async serve(name: string, nodeFolder: string, program = ['npx', 'annex']): Promise<Served> {
+  async serve(
+    name: string,
+    nodeFolder: string,
+    program = ['npx', 'annex'],
+    { flags = [], env = {} }: { flags?: readonly string[]; env?: Record<string, string> } = {},
+  ): Promise<Served> {
     const data = join(this.path, name);
     const words = [...program, 'serve', '--data', data, '--cells', '1'];
     const ports = ['--control-port', '0', '--public-port', '0', '--public-host', '127.0.0.1'];
-    const child = this.start([...words, ...ports], nodeFolder);
+    const child = this.start([...words, ...ports, ...flags], nodeFolder, env);
     const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
     const lines: string[] = [];
     const urls = await ready(child, exited, lines);

@@ -1,4 +1,4 @@
-/** `annex serve`. */
+/** `annex serve` and `annex demo`. */
 import type { CommandCase } from '../command-case.ts';
 
 const FREE = ['--control-port', '0', '--public-port', '0', '--public-host', '127.0.0.1'];
@@ -37,6 +37,41 @@ export const SERVE_CASES: readonly CommandCase[] = [
         run: () => ({ words: ['serve', '--data', '/dev/null/data'] }),
         code: 1,
         says: /\/dev\/null/,
+      },
+      {
+        title: 'a port on which another program listens',
+        run: async (world) => {
+          const { port } = new URL(world.service.service.controlUrl);
+          const data = await world.folder();
+          return { words: ['serve', '--data', data, '--cells', '1', ...FREE, '--control-port', port] };
+        },
+        code: 1,
+        says: /--control-port: port \d+ is in use on 127\.0\.0\.1\. Use another port, or stop the process/,
+      },
+    ],
+  },
+  {
+    command: 'demo',
+    success: () => ({ words: ['demo', '--once'] }),
+    shows: /── 1\. A token for the platform.*\nEvery step succeeded\.\n$/s,
+    failures: [
+      {
+        title: 'an option that there is not',
+        run: () => ({ words: ['demo', '--onec'] }),
+        code: 2,
+        says: /Unknown option '--onec'\. Did you mean --once\?/,
+      },
+      {
+        title: 'a word too many',
+        run: () => ({ words: ['demo', 'hello'] }),
+        code: 2,
+        says: /Too many arguments/,
+      },
+      {
+        title: 'a switch with a value',
+        run: () => ({ words: ['demo', '--once=yes'] }),
+        code: 2,
+        says: /Unknown option '--once=yes'/,
       },
     ],
   },

@@ -165,6 +165,12 @@ export const TRAFFIC_CASES: readonly CommandCase[] = [
     shows: /^block$.*^ {2}text.*Counted 2/ms,
     failures: [
       strange(['render', 'count', 'busy']),
+      {
+        title: 'a misspelt integration',
+        run: (world) => at(world, ['render', 'count', 'bsuy']),
+        code: 1,
+        says: /There is no integration "bsuy".*\nDid you mean busy\?/,
+      },
       notInstalled(['render', 'count', 'busy@nobody']),
       refused(
         'props that are no JSON',
