@@ -3,8 +3,9 @@
  * of the time that a small publish takes.
  *
  * One process waits, and only while an author is at work: after an upload that followed another one
- * within some minutes. A deployment, which uploads once, leaves none behind. The process is confined
- * like every other process of an upload, has been sent nothing, and is used for one upload alone.
+ * within some minutes. A deployment, which uploads once, leaves none behind. The process is
+ * confined like every other process of an upload, has been sent nothing, and is used for one upload
+ * alone.
  */
 import type { LaunchedProcess, Launcher, LaunchOptions } from '../confinement/launch.ts';
 
