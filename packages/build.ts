@@ -1,6 +1,6 @@
 /**
  * `npm run packages`: builds and packs the npm packages of this repository, `annex`,
- * `@annex/sdk` and `@annex/client`, as `dist/*.tgz`. All have the version of the repository.
+ * `@annex/sdk`, `@annex/client` and `@annex/components`, as `dist/*.tgz`. All have the version of the repository.
  *
  * Each package is put together in `dist/<name>/` and packed by npm itself. Publishes nothing.
  */
@@ -18,6 +18,7 @@ import {
 } from '../src/cli/sdk-declarations.ts';
 import { SDK_SETTINGS } from '../src/cli/typed-folder.ts';
 import { compile } from './compile.ts';
+import { buildComponents } from './components/build.ts';
 import { importedPackages } from './imported-packages.ts';
 import { type Prebuilt, writePrebuilt } from './prebuilt.ts';
 
@@ -63,8 +64,16 @@ async function client(folder: string): Promise<object> {
   return {};
 }
 
+async function components(folder: string): Promise<object> {
+  const into = join(folder, 'dist');
+  const project = { config: 'packages/components/tsconfig.json', root: 'packages/components/src', into };
+  await compile({ ...project, declarationsOnly: true });
+  await buildComponents(into);
+  return {};
+}
+
 /** Folder below `packages/` → what makes it. */
-const PACKAGES: Readonly<Record<string, Assemble>> = { annex, sdk, client };
+const PACKAGES: Readonly<Record<string, Assemble>> = { annex, sdk, client, components };
 
 /** Builds all packages into a folder, in place of what it has. @returns the paths of the archives */
 export async function buildPackages(into: string): Promise<readonly string[]> {

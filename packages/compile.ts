@@ -23,11 +23,14 @@ export interface Project {
   /** Folder of the sources, from the root of the repository: `into` has the same folders. */
   readonly root: string;
   readonly into: string;
+  /** The JavaScript is made by other means. */
+  readonly declarationsOnly?: boolean;
 }
 
 /** @throws an Error with the output of the compiler */
-export async function compile({ config, root, into }: Project): Promise<void> {
+export async function compile({ config, root, into, declarationsOnly = false }: Project): Promise<void> {
   const flags = ['--noEmit', 'false', '--noCheck', '--declaration', '--rewriteRelativeImportExtensions'];
+  if (declarationsOnly) flags.push('--emitDeclarationOnly');
   const places = ['-p', join(ROOT, config), '--rootDir', join(ROOT, root), '--outDir', into];
   try {
     await promisify(execFile)(process.execPath, [COMPILER, ...places, ...flags], { timeout: COMPILE_MS });

@@ -66,10 +66,10 @@ beforeAll(async () => {
 }, SET_UP_MS);
 afterAll(() => rm(base, { recursive: true, force: true }));
 
-test('the packages are three, of the version of the repository', async () => {
+test('the packages are four, of the version of the repository', async () => {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
-  expect([...archives.keys()].sort()).toEqual(['annex', 'annex-client', 'annex-sdk']);
-  for (const name of ['annex', '@annex/sdk', '@annex/client']) {
+  expect([...archives.keys()].sort()).toEqual(['annex', 'annex-client', 'annex-components', 'annex-sdk']);
+  for (const name of ['annex', '@annex/sdk', '@annex/client', '@annex/components']) {
     const manifest = join(user.path, 'node_modules', name, 'package.json');
     expect(JSON.parse(await readFile(manifest, 'utf8'))).toMatchObject({ name, version });
   }

@@ -1,0 +1,152 @@
+/**
+ * `markdown`: markdown-it reads it, and a closed table from its tokens to elements draws it. No
+ * text becomes HTML at any time, so that there is nothing to sanitise.
+ */
+import MarkdownIt from 'markdown-it';
+import { createElement, type VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { cutText } from '../drawing/cut-text.ts';
+import { linkUrl, webUrl } from '../drawing/urls.ts';
+import { LIMITS } from '../limits.ts';
+import { SafeImage } from './image.tsx';
+import { type ElementProps, useDynamic } from './scope.ts';
+import { CutNote, SafeLink } from './text.tsx';
+
+/** What is used of a token of markdown-it. */
+interface Token {
+  readonly type: string;
+  readonly tag: string;
+  readonly nesting: number;
+  readonly content: string;
+  attrGet(name: string): string | number | null;
+}
+
+/**
+ * Attack: a paragraph whose time to read grows with the square of its length, or a table whose
+ * short rows are filled up with cells. Longer paragraphs are shown as they are written, and so are
+ * tables of more cells.
+ */
+const MARKED_UP_CHARS_MAX = 3_000;
+const CELLS_MAX = 1_500;
+/** Elements of one text. */
+const ELEMENTS_MAX = 2_000;
+
+/** Paragraphs are read later, each within its bound. */
+const newReader = (off: string[]) =>
+  new MarkdownIt({ html: false, linkify: false, typographer: false, maxNesting: 20 }).disable(off);
+type Reader = ReturnType<typeof newReader>;
+const READER = newReader(['inline']);
+const READER_WITHOUT_TABLES = newReader(['inline', 'table']);
+
+const DELIMITER_ROW = /^[\s|:-]+$/;
+
+function readerOf(text: string): Reader {
+  const lines = text.split('\n');
+  const columns = lines.map((line) => (DELIMITER_ROW.test(line) ? line.split('|').length : 0));
+  const widest = columns.reduce((most, count) => Math.max(most, count), 0);
+  return widest * lines.length > CELLS_MAX ? READER_WITHOUT_TABLES : READER;
+}
+
+/** Tokens that hold others become these elements. */
+const TAGS: ReadonlySet<string> = new Set([
+  ...['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'ol', 'li'],
+  ...['table', 'thead', 'tbody', 'tr', 'th', 'td', 'em', 'strong', 's'],
+]);
+
+type Nodes = (VNode | string)[];
+
+/** Tokens that hold nothing. */
+const LEAVES: Readonly<Record<string, (token: Token) => VNode | string>> = {
+  text: ({ content }) => content,
+  softbreak: () => '\n',
+  hardbreak: () => <br />,
+  hr: () => <hr class="divider" />,
+  code_inline: ({ content }) => <code>{content}</code>,
+  fence: ({ content }) => codeOf(content),
+  code_block: ({ content }) => codeOf(content),
+  image: (token) => {
+    const url = webUrl(token.attrGet('src') ?? '');
+    return url === undefined ? token.content : <SafeImage url={url} alt={token.content} />;
+  },
+};
+
+const codeOf = (content: string): VNode => (
+  // A region that scrolls has to be reached by the keyboard.
+  <pre class="code" tabIndex={0} dir="ltr">
+    {content}
+  </pre>
+);
+
+function opened(token: Token, children: Nodes): VNode | undefined {
+  if (token.type === 'link_open')
+    return <SafeLink url={linkUrl(token.attrGet('href') ?? '')}>{children}</SafeLink>;
+  if (!TAGS.has(token.tag)) return undefined;
+  // Headings of a component stand below those of the page.
+  const tag = token.tag.replace(/^h([1-4])$/, (_, level: string) => `h${Number(level) + 2}`);
+  const start = token.tag === 'ol' ? Number(token.attrGet('start') ?? 1) : undefined;
+  return createElement(tag, { dir: 'auto', ...(start !== undefined && { start }) }, ...children);
+}
+
+/** Tokens to elements, without recursion but for those of a paragraph. */
+class Drawing {
+  #elements = 0;
+  readonly #reader: Reader;
+  /** What a reference such as `[a]` means, from the whole text. */
+  readonly #meanings: Record<string, unknown>;
+
+  constructor(reader: Reader, meanings: Record<string, unknown>) {
+    this.#reader = reader;
+    this.#meanings = meanings;
+  }
+
+  get isFull(): boolean {
+    return this.#elements >= ELEMENTS_MAX;
+  }
+
+  nodes(tokens: readonly Token[]): Nodes {
+    const open: { token: Token | undefined; children: Nodes }[] = [{ token: undefined, children: [] }];
+    for (const token of tokens) {
+      const top = open.at(-1);
+      if (top === undefined) break;
+      if (token.nesting === 1) open.push({ token, children: [] });
+      else if (token.nesting === -1) {
+        open.pop();
+        const element = top.token && opened(top.token, top.children);
+        open.at(-1)?.children.push(...(element === undefined ? top.children : [element]));
+      } else if (!this.isFull) {
+        this.#elements += 1;
+        if (token.type === 'inline') top.children.push(...this.#paragraph(token.content));
+        else top.children.push(LEAVES[token.type]?.(token) ?? token.content);
+      }
+    }
+    return open[0]?.children ?? [];
+  }
+
+  #paragraph(text: string): Nodes {
+    if (text.length > MARKED_UP_CHARS_MAX) return [text];
+    const tokens: Parameters<Reader['inline']['parse']>[3] = [];
+    this.#reader.inline.parse(text, this.#reader, this.#meanings, tokens);
+    return this.nodes(tokens);
+  }
+}
+
+function drawn(text: string): { nodes: Nodes; isCut: boolean } {
+  const shown = cutText(text, LIMITS.markdownChars);
+  const reader = readerOf(shown);
+  const meanings: Record<string, unknown> = {};
+  const tokens = reader.parse(shown, meanings);
+  const drawing = new Drawing(reader, meanings);
+  return { nodes: drawing.nodes(tokens), isCut: drawing.isFull || shown.length < text.length };
+}
+
+export function Markdown({ node }: ElementProps) {
+  const content = useDynamic(node, 'content');
+  const text = typeof content === 'string' ? content : '';
+  const { nodes, isCut } = useMemo(() => drawn(text), [text]);
+  return (
+    <div class="markdown" dir="auto">
+      {nodes}
+      {isCut && <CutNote />}
+    </div>
+  );
+}

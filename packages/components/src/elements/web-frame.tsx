@@ -1,0 +1,67 @@
+/**
+ * `webframe`: a page of the integration in a frame without an origin, and the messages between both
+ * (docs/contract/components.md#messages-of-a-webframe).
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { isObject, member, numberMember, objectMember } from '../drawing/json.ts';
+import { webUrl } from '../drawing/urls.ts';
+import { FailureNote } from './button.tsx';
+import { Children } from './children.tsx';
+import { useFrameMessages } from './frame-messages.ts';
+import { boundedRatio } from './image.tsx';
+import { type ElementProps, useProgress, useScope } from './scope.ts';
+
+const RATIO = 16 / 9;
+
+export function WebFrame({ node }: ElementProps) {
+  const { session, stage } = useScope();
+  const frame = useRef<HTMLIFrameElement>(null);
+  const [ratio, setRatio] = useState<number | undefined>(undefined);
+  const { failure } = useProgress(node.path);
+  const source = objectMember(node.attributes, 'source') ?? {};
+  const url = webUrl(session.client.dynamic(member(source, 'url')));
+  const data = frameData(objectMember(node.attributes, 'data') ?? {}, (value) =>
+    session.client.dynamic(value),
+  );
+  useFrameMessages({ node, frame, data: JSON.stringify(data), resize: setRatio });
+  useEffect(() => setRatio(undefined), [url]);
+  if (url === undefined) return null;
+  const aspectRatio = boundedRatio(ratio ?? numberMember(node.attributes, 'aspectRatio') ?? RATIO);
+  return (
+    <div class="webframe">
+      {/*
+       * Attack: a page that runs with the origin of this one, opens windows, moves the whole page
+       * elsewhere, or asks for the camera. A frame without `allow-same-origin` has no origin, and
+       * none of the other permissions is given.
+       */}
+      <iframe
+        ref={frame}
+        src={url}
+        title={`${stage.words.frameOf} ${new URL(url).host}`}
+        sandbox="allow-scripts"
+        allow=""
+        referrerpolicy="no-referrer"
+        loading="lazy"
+        style={{ aspectRatio: String(aspectRatio) }}
+      />
+      <div class="buttons">
+        <Children nodes={node.slots['buttons'] ?? []} />
+      </div>
+      <FailureNote path={node.path} failure={failure} />
+    </div>
+  );
+}
+
+/** The declared data, with bindings resolved: texts alone. */
+function frameData(
+  data: Readonly<Record<string, unknown>>,
+  dynamic: (value: unknown) => unknown,
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(data)
+    .map(([name, value]) => [name, isObject(value) ? dynamic(value) : value] as const)
+    .map(([name, value]) => [
+      name,
+      typeof value === 'number' || typeof value === 'boolean' ? String(value) : value,
+    ]);
+  return Object.fromEntries(entries.filter(([, value]) => typeof value === 'string'));
+}

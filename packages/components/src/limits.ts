@@ -1,0 +1,47 @@
+/**
+ * The bounds of a drawing in the browser. Each ends an attack by size: the service refuses most of
+ * them already, and a page does not rely on it.
+ */
+export const LIMITS = {
+  /** Elements and texts of a drawing: as many as the service lets pass. */
+  nodes: 10_000,
+  /** Nesting of elements, and of lists in one another. */
+  depth: 64,
+  /** Characters of all texts of a drawing. */
+  drawingChars: 1_048_576,
+  /**
+   * Characters of one text. Attack: a text without blanks, which takes a browser long to lay out.
+   */
+  textChars: 20_000,
+  /** Characters of a label, a title or a placeholder. */
+  labelChars: 1_000,
+  /** Characters of one `markdown`. */
+  markdownChars: 20_000,
+  /** Characters of one `codeblock`. */
+  codeChars: 50_000,
+  /** Characters of a field for text. One with more is shown in part, and cannot be edited. */
+  fieldChars: 20_000,
+  /** Lines of one `codeblock` that is read, and numbers of one that is edited. */
+  codeLines: 2_000,
+  /** Choices of one `select`. */
+  choices: 1_000,
+  /** Names of client state, of all drawings of a component. */
+  stateKeys: 4_000,
+  /** Actions that wait while another one runs. */
+  waitingActions: 20,
+  /** Modals above one another. */
+  modals: 5,
+  /** Answers that are cached. */
+  cachedAnswers: 100,
+  /** Nesting and values of an action, and of a message of a `webframe`. */
+  dataDepth: 64,
+  dataValues: 10_000,
+  /** Characters of all texts in a message of a `webframe`. */
+  messageChars: 65_536,
+} as const;
+
+/**
+ * Work of one time slice. A node costs 1, and more with the size of its texts. A slice that takes
+ * long makes the next ones smaller, a short one larger.
+ */
+export const SLICE = { cost: 50, costMin: 10, costMax: 150, shortMs: 5, longMs: 12 } as const;

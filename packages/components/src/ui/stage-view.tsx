@@ -1,0 +1,158 @@
+/** Draws a stage: the component, the windows of its modals, and the question of a `confirm`. */
+import { useComputed } from '@preact/signals';
+import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { cutText } from '../drawing/cut-text.ts';
+import { textMember } from '../drawing/json.ts';
+import { buttonStyle, FailureNote } from '../elements/button.tsx';
+import { Children } from '../elements/children.tsx';
+import { modalSize } from '../elements/modal.tsx';
+import { type Scope, ScopeProvider, useScope } from '../elements/scope.ts';
+import { draw } from '../elements/table.tsx';
+import { LIMITS } from '../limits.ts';
+import type { ComponentSession } from '../session/component-session.ts';
+import { givenReturnValue, type Question, type Stage } from '../session/stage.ts';
+
+export function StageView({ stage }: { stage: Stage }) {
+  const question = stage.question.value;
+  return (
+    <>
+      <SessionView stage={stage} session={stage.root} />
+      {stage.modals.value.map(({ id, session }) => (
+        <ModalWindow key={id} stage={stage} session={session} />
+      ))}
+      {question !== undefined && <QuestionWindow stage={stage} question={question} />}
+    </>
+  );
+}
+
+function SessionView({ stage, session }: { stage: Stage; session: ComponentSession }) {
+  const scope: Scope = useMemo(() => ({ stage, session, draw }), [stage, session]);
+  return (
+    <ScopeProvider value={scope}>
+      <Component />
+    </ScopeProvider>
+  );
+}
+
+function Component() {
+  const { session, stage } = useScope();
+  const isBusy = useComputed(() => session.busy.value.size > 0);
+  const tree = session.tree.value;
+  const roots = useMemo(() => (tree === undefined ? [] : [tree.root]), [tree]);
+  return (
+    <div class="component" aria-busy={isBusy.value}>
+      {tree === undefined && isBusy.value && (
+        <p class="loading" role="status">
+          {stage.words.loading}
+        </p>
+      )}
+      <Children nodes={roots} />
+      <OtherFailures />
+    </div>
+  );
+}
+
+/** Failures of the component itself, and of elements that are gone. */
+function OtherFailures() {
+  const { session } = useScope();
+  const paths = session.tree.value?.paths;
+  const others = [...session.failures.value].filter(([path]) => path === '' || !isShown(path, paths));
+  return (
+    <>
+      {others.map(([path, failure]) => (
+        <FailureNote key={path} path={path} failure={failure} />
+      ))}
+    </>
+  );
+}
+
+/** Entries of a menu belong to their block. */
+const isShown = (path: string, paths: ReadonlySet<string> | undefined): boolean =>
+  paths?.has(path.replace(/\.controls\/\d+$/, '')) ?? false;
+
+/** What has the focus in a modal once it is drawn. */
+const FIRST_FIELD = '.modal-body :is(input, select, textarea, button, a)';
+
+/** Opens a dialog above the page: the browser keeps the focus in it, and gives it back. */
+function useDialog() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const opened = dialog.current;
+    const before = opened?.getRootNode() as ShadowRoot | undefined;
+    const focused = before?.activeElement;
+    opened?.showModal();
+    return () => {
+      opened?.close();
+      if (focused instanceof HTMLElement) focused.focus();
+    };
+  }, []);
+  return dialog;
+}
+
+function ModalWindow({ stage, session }: { stage: Stage; session: ComponentSession }) {
+  const dialog = useDialog();
+  const attributes = session.tree.value?.root.attributes;
+  const title = attributes && textMember(attributes, 'title');
+  const close = () => stage.closeModal(session, givenReturnValue(session));
+  const isDrawn = attributes !== undefined;
+  useLayoutEffect(() => {
+    if (isDrawn) dialog.current?.querySelector<HTMLElement>(FIRST_FIELD)?.focus();
+  }, [isDrawn]);
+  return (
+    <dialog
+      ref={dialog}
+      class={`window ${modalSize(attributes)}`}
+      aria-label={cutText(title ?? session.componentId, LIMITS.labelChars)}
+      onCancel={close}
+      onClose={close}
+    >
+      <SessionView stage={stage} session={session} />
+      {/* A `modal` has a button of its own to close it. */}
+      {(attributes === undefined || textMember(attributes, 'type') !== 'modal') && (
+        <div class="buttons end">
+          <button type="button" class="button secondary" onClick={close}>
+            {isDrawn ? stage.words.close : stage.words.cancel}
+          </button>
+        </div>
+      )}
+    </dialog>
+  );
+}
+
+function QuestionWindow({ stage, question }: { stage: Stage; question: Question }) {
+  const dialog = useDialog();
+  const titleId = useId();
+  const textId = useId();
+  const words = (name: string) => cutText(textMember(question.confirm, name) ?? '', LIMITS.labelChars);
+  return (
+    <dialog
+      ref={dialog}
+      role="alertdialog"
+      class="window question"
+      aria-labelledby={titleId}
+      aria-describedby={textId}
+      onCancel={() => question.answer(false)}
+      onClose={() => question.answer(false)}
+    >
+      <h2 class="modal-title" id={titleId} dir="auto">
+        {words('title')}
+      </h2>
+      <p class="text" id={textId} dir="auto">
+        {words('text')}
+      </p>
+      <div class="buttons end">
+        {/* First, so that it has the focus: Enter does not confirm by mistake. */}
+        <button type="button" class="button secondary" onClick={() => question.answer(false)}>
+          {stage.words.cancel}
+        </button>
+        <button
+          type="button"
+          class={buttonStyle(textMember(question.confirm, 'style') ?? 'primary')}
+          onClick={() => question.answer(true)}
+        >
+          <span dir="auto">{words('confirm')}</span>
+        </button>
+      </div>
+    </dialog>
+  );
+}

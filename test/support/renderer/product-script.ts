@@ -1,0 +1,77 @@
+/**
+ * The script of the page of a host product, for the browser: shows one component, and records what
+ * it asks for and what it tells the page.
+ */
+export const PRODUCT_SCRIPT = `
+import { fetchTransport } from '/components.js';
+
+const forward = fetchTransport('/render');
+const EVENTS = ['render', 'complete', 'error', 'navigate', 'unfurl', 'props'];
+
+globalThis.canary = 0;
+globalThis.product = {
+  events: [],
+  requests: [],
+  opened: [],
+  /** Answers instead of the service; the last one stays. */
+  answers: [],
+  /** A promise that each request waits for. */
+  gate: undefined,
+  transport: async (request, signal) => {
+    const { product } = globalThis;
+    product.requests.push(structuredClone(request));
+    await product.gate;
+    const { answers } = product;
+    const answer = answers.length > 1 ? answers.shift() : answers[0];
+    if (answer === 'lost') throw new Error('lost');
+    return answer ?? forward(request, signal);
+  },
+  close() {
+    product.gate = new Promise((resolve) => { product.open = () => { product.gate = undefined; resolve(); }; });
+  },
+  mount({ componentId, props = {}, context, theme = 'light', dir = 'ltr', answers = [] }) {
+    document.documentElement.dir = dir;
+    Object.assign(product, { events: [], requests: [], opened: [], answers, gate: undefined });
+    const element = document.createElement('annex-component');
+    Object.assign(element, { componentId, props, theme, transport: product.transport });
+    if (context) element.context = context;
+    const drawn = new Promise((resolve) => {
+      for (const name of ['render', 'complete', 'error'])
+        element.addEventListener('annex-' + name, (event) => resolve({ event: name, ...event.detail }));
+    });
+    document.querySelector('main').replaceChildren(element);
+    return drawn;
+  },
+};
+for (const name of EVENTS)
+  document.addEventListener('annex-' + name, (event) => {
+    product.events.push([name, structuredClone(event.detail)]);
+    // A page of a test opens nothing outside of this machine.
+    if (name === 'navigate') event.preventDefault();
+  });
+globalThis.open = (...words) => { product.opened.push(words); return null; };
+globalThis.alert = () => { canary += 1; };
+
+/**
+ * Measures the longest time that the page is held: a message goes round without end, and each round
+ * is as long as the tasks and the painting between.
+ */
+product.watch = () => {
+  const { port1, port2 } = new MessageChannel();
+  let longest = 0;
+  const began = performance.now();
+  let before = began;
+  let isOver = false;
+  port1.onmessage = () => {
+    const now = performance.now();
+    longest = Math.max(longest, now - before);
+    before = now;
+    if (!isOver) port2.postMessage(0);
+  };
+  port2.postMessage(0);
+  // After one more turn, so that the last round counts.
+  product.longestHold = () =>
+    new Promise((resolve) => setTimeout(() => { isOver = true; port1.close(); resolve({ longest, total: performance.now() - began }); }));
+};
+document.documentElement.dataset.ready = 'yes';
+`;

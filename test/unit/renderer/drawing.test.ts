@@ -1,0 +1,222 @@
+/** A drawing as data, before anything is drawn: bounds, URLs, bindings, messages of frames. */
+import { describe, expect, test } from 'vitest';
+import { DataTooLarge, resolveBindings } from '../../../packages/components/src/drawing/bindings.ts';
+import { nodesOf, readTree } from '../../../packages/components/src/drawing/drawn-tree.ts';
+import { readFrameMessage } from '../../../packages/components/src/drawing/frame-message.ts';
+import { addressUrl, linkUrl, webUrl } from '../../../packages/components/src/drawing/urls.ts';
+import {
+  choicesUrl,
+  matching,
+  readChoicePage,
+  readChoices,
+} from '../../../packages/components/src/elements/choices.ts';
+import { LIMITS } from '../../../packages/components/src/limits.ts';
+import { DEFINITIONS, ELEMENTS } from '../../../src/model/contentkit/contentkit.ts';
+import { referred } from '../../../src/model/contentkit/contentkit-values.ts';
+
+const block = (...children: unknown[]) => ({ type: 'block', children });
+const types = (element: unknown): string[] => {
+  const tree = readTree(element);
+  return tree === undefined ? [] : [...nodesOf(tree.root)].map(({ type }) => type);
+};
+
+describe('a tree', () => {
+  test('has the elements of the catalogue and texts, and nothing else', () => {
+    const inner = [
+      { type: 'text', children: ['a'] },
+      'b',
+      3,
+      null,
+      true,
+      { type: 'script' },
+      { type: 'toString' },
+    ];
+    expect(types(block(...inner)).sort()).toEqual(['#text', '#text', '#text', 'block', 'text']);
+  });
+
+  test.each(Object.keys(ELEMENTS))('knows the element %s', (type) => {
+    const element = ['block', 'modal', 'configuration'].includes(type) ? { type } : block({ type });
+    expect(types(element)).toContain(type);
+  });
+
+  test('reads elements in attributes, of every attribute of the catalogue that holds some', () => {
+    const holdsElements = (schema: object): boolean =>
+      Object.hasOwn(ELEMENTS, referred(schema) ?? '') ||
+      Object.values(schema).some(
+        (value) => typeof value === 'object' && value !== null && holdsElements(value),
+      );
+    for (const [type, { attributes }] of Object.entries(ELEMENTS))
+      for (const [name, schema] of Object.entries(attributes))
+        if (holdsElements(schema)) {
+          const element = { type, [name]: [{ type: 'divider' }] };
+          expect([type, name, types(type === 'modal' ? element : block(element))]).toEqual([
+            type,
+            name,
+            expect.arrayContaining(['divider']),
+          ]);
+        }
+    expect(Object.keys(DEFINITIONS)).toContain('button');
+  });
+
+  test('is as large as the service lets it be, and no larger', () => {
+    const wide = (length: number) => readTree(block(...Array.from({ length }, () => 'x')));
+    expect(wide(LIMITS.nodes - 1)).toMatchObject({ nodes: LIMITS.nodes, cut: false });
+    expect(wide(LIMITS.nodes)).toMatchObject({ nodes: LIMITS.nodes, cut: true });
+  });
+
+  test('is as deep as the service lets it be, and no deeper', () => {
+    const deep = (levels: number) =>
+      readTree(Array.from({ length: levels }).reduce((inner) => block(inner), block()));
+    expect(deep(LIMITS.depth - 1)?.cut).toBe(false);
+    expect(deep(LIMITS.depth + 1)?.cut).toBe(true);
+    expect(deep(100_000)?.cut).toBe(true);
+  });
+
+  test('ends after a number of characters', () => {
+    const text = 'x'.repeat(LIMITS.drawingChars / 2);
+    expect(readTree(block(text, text))?.cut).toBe(false);
+    expect(readTree(block(text, text, 'x'))?.cut).toBe(true);
+  });
+
+  test('gives an element the same path in the next drawing', () => {
+    const paths = (element: unknown) => [...(readTree(element)?.paths ?? [])];
+    const card = { type: 'card', buttons: [{ type: 'button' }] };
+    expect(paths(block(card))).toEqual(['', '/0', '/0.buttons/0']);
+    expect(paths(block(card, { type: 'divider' }))).toEqual(['', '/0', '/0.buttons/0', '/1']);
+  });
+});
+
+describe('a URL', () => {
+  test.each([
+    ['http://example.com', 'http://example.com/'],
+    ['HTTPS://EXAMPLE.com/a?b#c', 'https://example.com/a?b#c'],
+  ])('%s may be shown', (url, normal) => {
+    expect(webUrl(url)).toBe(normal);
+    expect(linkUrl(url)).toBe(normal);
+  });
+
+  test('may be mailto in a link alone', () => {
+    expect(linkUrl('mailto:a@example.com')).toBe('mailto:a@example.com');
+    expect(webUrl('mailto:a@example.com')).toBeUndefined();
+  });
+
+  test.each([
+    ['javascript:alert(1)'],
+    [' javascript:alert(1)'],
+    ['java\nscript:alert(1)'],
+    ['\u0000https://example.com'],
+    ['https://example.com/a b'],
+    ['data:text/html,x'],
+    ['/path'],
+    ['//example.com'],
+    [''],
+    [7],
+    [null],
+    [`https://example.com/${'x'.repeat(10_000)}`],
+  ])('%j is refused', (url) => {
+    expect(linkUrl(url)).toBeUndefined();
+    expect(webUrl(url)).toBeUndefined();
+  });
+
+  test('may be in parts', () => {
+    const query = { q: 'a b', n: 7 };
+    expect(addressUrl({ host: 'example.com:8080', pathname: '/a', query })).toBe(
+      'https://example.com:8080/a?q=a+b',
+    );
+    expect(addressUrl({ host: 'user@example.com' })).toBeUndefined();
+    expect(addressUrl({ host: 'example.com', pathname: '.other.example' })).toBeUndefined();
+    expect(addressUrl({ host: 'example.com/x' })).toBeUndefined();
+  });
+});
+
+describe('bindings', () => {
+  const values: Record<string, unknown> = { name: 'Ada', list: ['a'] };
+  const valueOfKey = (key: string) => (Object.hasOwn(values, key) ? values[key] : undefined);
+
+  test('are replaced at any depth; one without a value is left out', () => {
+    const data = {
+      a: { $state: 'name' },
+      b: [{ $state: 'list' }, { $state: 'none' }],
+      c: { $state: 'none' },
+      d: 1,
+    };
+    expect(resolveBindings(data, valueOfKey)).toEqual({ a: 'Ada', b: [['a'], null], d: 1 });
+  });
+
+  test('are objects with that member alone', () => {
+    expect(resolveBindings({ $state: 'name', more: 1 }, valueOfKey)).toEqual({ $state: 'name', more: 1 });
+  });
+
+  test('do not reach prototypes', () => {
+    const data = JSON.parse('{"__proto__": {"polluted": 1}, "a": {"$state": "__proto__"}}') as object;
+    const copy = resolveBindings(data, valueOfKey) as Record<string, unknown>;
+    expect(copy['polluted']).toBeUndefined();
+    expect(Object.hasOwn(copy, '__proto__')).toBe(true);
+    expect('a' in copy).toBe(false);
+  });
+
+  test('are not looked for beyond a depth and a number of values', () => {
+    const deep = Array.from({ length: LIMITS.dataDepth + 1 }).reduce((inner) => [inner], 1);
+    expect(() => resolveBindings(deep, valueOfKey)).toThrow(DataTooLarge);
+    expect(() => resolveBindings(Array(LIMITS.dataValues + 1).fill(1), valueOfKey)).toThrow(DataTooLarge);
+  });
+});
+
+describe('a message of a frame', () => {
+  const action = { action: 'own', value: 1 };
+  test('is an action, of version 1 or without a version', () => {
+    expect(readFrameMessage({ version: 1, action })).toEqual(action);
+    expect(readFrameMessage({ action })).toEqual(action);
+  });
+
+  test.each([
+    ['another version', { version: 2, action }],
+    ['no action', { version: 1 }],
+    ['an action without a name', { action: { value: 1 } }],
+    ['a text', 'action'],
+    ['nothing', undefined],
+    ['a value that is not JSON', { action: { action: 'a', value: 1n } }],
+    ['too much', { action: { action: 'a', text: 'x'.repeat(LIMITS.messageChars) } }],
+  ])('is nothing where it has %s', (_name, message) => {
+    expect(readFrameMessage(message)).toBeUndefined();
+  });
+
+  test('binds no client state', () => {
+    expect(readFrameMessage({ action: { action: 'a', stolen: { $state: 'secret' } } })).toEqual({
+      action: 'a',
+    });
+  });
+});
+
+describe('choices', () => {
+  const red = { id: 'red', label: 'Red', icon: undefined };
+
+  test('are a list, or a page of one', () => {
+    expect(readChoicePage([{ id: 'red', label: 'Red' }])).toEqual({ choices: [red], next: undefined });
+    expect(readChoicePage({ items: [{ id: 'red', label: 'Red' }], next: '2' })).toEqual({
+      choices: [red],
+      next: '2',
+    });
+    expect(readChoicePage({})).toBeUndefined();
+    expect(readChoicePage(null)).toBeUndefined();
+  });
+
+  test('of another form are left out, and those beyond the bound', () => {
+    expect(readChoices([null, 7, {}, { id: 1 }, { id: 'red', label: 'Red' }])).toEqual([red]);
+    const many = Array.from({ length: LIMITS.choices + 1 }, (_, index) => ({ id: `${index}` }));
+    expect(readChoices(many)).toHaveLength(LIMITS.choices);
+  });
+
+  test('are asked for by search and page, beside the query of the URL', () => {
+    const url = (search: string, next?: string) =>
+      choicesUrl('https://example.com/a?kind=all', { search, next });
+    expect(url('')).toBe('https://example.com/a?kind=all');
+    expect(url('a&b', '2')).toBe('https://example.com/a?kind=all&search=a%26b&next=2');
+    expect(choicesUrl('javascript:alert(1)', { search: '', next: undefined })).toBeUndefined();
+  });
+
+  test('are found by their label', () => {
+    expect(matching([red], 'RE')).toEqual([red]);
+    expect(matching([red], 'blue')).toEqual([]);
+  });
+});
