@@ -6,6 +6,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NODE_SOURCE } from '../src/bundle/node-source.ts';
 import { SDK_SOURCE } from '../src/bundle/sdk-source.ts';
+import { buildPage } from '../src/cli/dev/page/page-files.ts';
 import { cellSources } from '../src/launch/cell-sources.ts';
 import { PREBUILT_FILES } from '../src/own-files.ts';
 
@@ -19,6 +20,7 @@ export async function writePrebuilt(folder: string, { sdkDeclarations }: Prebuil
     sdkSource: JSON.stringify(Object.fromEntries(SDK_SOURCE)),
     nodeSource: JSON.stringify(Object.fromEntries(NODE_SOURCE)),
     sdkDeclarations,
+    devPage: JSON.stringify(await buildPage()),
   };
   await mkdir(folder, { recursive: true });
   for (const [name, text] of Object.entries(texts))

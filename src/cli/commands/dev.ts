@@ -4,6 +4,7 @@ import { DEV_EVENT } from '../dev/dev-event.ts';
 import { UsageError } from '../terminal/failure.ts';
 import { FOLDER_ARGUMENTS, FOLDER_OPTIONS, SECRET_OPTIONS } from '../upload/prepared-upload.ts';
 
+const PAGE_PORT = 7710;
 const PORT = 7711;
 const PORT_MAX = 65_535;
 
@@ -12,7 +13,8 @@ export const dev: Command = defineCommand({
   summary: 'publish a folder at each change, and see what its code does',
   description: [
     'Starts a service in this process, publishes the folder, installs it for its organization, and watches its files. Each save is checked as a publish checks it, and is live within a moment. What is refused is shown at its place in the file, and the version before goes on.',
-    'The log and the deliveries of the installation follow below, with stacks at the lines of the source. At a terminal, keys render components and post sample events.',
+    'The log and the deliveries of the installation follow below, with stacks at the lines of the source. At a terminal, keys open the page, render components and post sample events.',
+    'The page is a simulated host product on this machine: configuration form, components, events, requests, and what came back. Its address has a secret part, which keeps other users and pages out.',
     'The service keeps its data in the folder .annex of the integration, which Git ignores and no upload has: configuration, secrets and stored data are there in the next run. Remove it to begin anew. With --service, or with --profile, it publishes to a running service instead.',
     'Values of secrets are taken as `annex publish` takes them, and a changed .env counts at once.',
   ],
@@ -29,6 +31,12 @@ export const dev: Command = defineCommand({
       parse: portNumber,
       default: PORT,
     },
+    pagePort: {
+      value: 'port',
+      help: 'port of the page; another one if it is taken',
+      parse: portNumber,
+      default: PAGE_PORT,
+    },
     egressAllow: {
       value: 'hosts',
       help: 'hosts that are not public and that the code may reach, as 127.0.0.1:3000',
@@ -43,11 +51,11 @@ export const dev: Command = defineCommand({
   exits: { 1: 'the folder is none of an integration, or the service cannot be started or reached' },
   json: DEV_EVENT,
   stream: true,
-  async run(context, { service, port, egressAllow, ...input }) {
+  async run(context, { service, port, pagePort, egressAllow, ...input }) {
     // Loaded here: it brings the service, and a watcher of files.
     const { runDev } = await import('../dev/run-dev.ts');
     const isRunning = service || context.profile !== undefined;
-    await runDev(context, { ...input, isRunning, port, egressAllow });
+    await runDev(context, { ...input, isRunning, port, pagePort, egressAllow });
     return undefined;
   },
 });

@@ -13,6 +13,7 @@ export const DEV_EVENT = Type.Union([
     event: Type.Literal('started'),
     folder: Type.String(),
     service: Type.String({ description: 'The API of the service.' }),
+    page: Type.String({ description: 'Address of the page.' }),
   }),
   Type.Object({
     event: Type.Literal('live'),

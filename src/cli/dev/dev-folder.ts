@@ -1,13 +1,18 @@
 /**
- * The folder in which `annex dev` keeps its service between two runs: database, keys and the token
- * of the operator. It is below the folder of the integration, closed to other users, ignored by
- * Git, and never uploaded (`upload/never-uploaded.ts`).
+ * The folder in which `annex dev` keeps its service between two runs: database, keys, the tokens of
+ * the operator and of the page. It is below the folder of the integration, closed to other users,
+ * ignored by Git, and never uploaded (`upload/never-uploaded.ts`).
  */
+import { randomBytes } from 'node:crypto';
 import { chmod, lstat, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readPrivate, writePrivate } from '../profile/private-file.ts';
 import { Failure } from '../terminal/failure.ts';
 
 export const DEV_FOLDER = '.annex';
+const PAGE_TOKEN_FILE = 'page-token';
+const TOKEN_BYTES = 24;
+const TOKEN = /^[\w-]{32}$/;
 
 /**
  * Attack: a folder from elsewhere brings a `.annex` that leads to another folder, or that another
@@ -33,4 +38,14 @@ export async function openDevFolder(folder: string): Promise<string> {
   // It ignores itself, so that the author's own file need not.
   await writeFile(join(path, '.gitignore'), '*\n');
   return path;
+}
+
+/** The secret part of the page's address: the same in each run, so that an open page goes on. */
+export async function pageToken(devFolder: string): Promise<string> {
+  const file = join(devFolder, PAGE_TOKEN_FILE);
+  const known = (await readPrivate(file))?.trim();
+  if (known !== undefined && TOKEN.test(known)) return known;
+  const made = randomBytes(TOKEN_BYTES).toString('base64url');
+  await writePrivate(file, `${made}\n`);
+  return made;
 }

@@ -24,6 +24,8 @@ export interface DevKeysParts {
   readonly context: CommandContext;
   readonly annex: Annex;
   readonly session: DevSession;
+  /** Address of the page. */
+  readonly page: string;
   readonly emit: (event: DevEvent) => void;
   readonly quit: () => void;
 }
@@ -65,20 +67,20 @@ export class DevKeys {
   }
 
   async #act(key: string): Promise<void> {
-    const { output } = this.#parts.context;
+    const { context, page } = this.#parts;
+    const { output } = context;
     if (DIGIT.test(key)) return this.#choices[Number(key) - 1]?.();
     this.#choices = [];
-    if (key === 'o') return this.#open();
+    if (key === 'o') return this.#open(page);
     if (key === 'r') return this.#render();
     if (key === 't') return this.#trigger();
     if (key === 'c') return output.raw(CLEAR);
     if (key === 'h' || key === '?') output.talk(KEYS_HELP);
   }
 
-  async #open(): Promise<void> {
-    const { publicEndpoint } = this.#live().installation;
-    const isOpen = await openInBrowser(publicEndpoint);
-    if (!isOpen) this.#parts.context.output.talk(`Open ${publicEndpoint}`);
+  async #open(page: string): Promise<void> {
+    const isOpen = await openInBrowser(page);
+    if (!isOpen) this.#parts.context.output.talk(`Open ${page}`);
   }
 
   async #render(): Promise<void> {

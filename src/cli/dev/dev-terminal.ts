@@ -7,7 +7,7 @@ import { showLine } from '../traffic/log-line.ts';
 import type { DevEvent } from './dev-event.ts';
 import type { ProblemReport } from './dev-session.ts';
 
-export const KEYS_HELP = 'o open the endpoint · r render · t trigger an event · c clear · q quit';
+export const KEYS_HELP = 'o open the page · r render · t trigger an event · c clear · q quit';
 
 export function showEvent(
   output: Pick<Output, 'line'>,
@@ -17,7 +17,8 @@ export function showEvent(
   switch (event.event) {
     case 'started':
       output.line(paint('bold', 'annex dev'), ` watches ${event.folder}. Ctrl-C ends it.`);
-      output.line(`  API  ${event.service}`);
+      output.line('  page  ', paint('cyan', event.page));
+      output.line(`  API   ${event.service}`);
       return;
     case 'live':
       if (report !== undefined) printProblems(report.problems, report.files, output);
@@ -27,10 +28,7 @@ export function showEvent(
         paint('dim', ` (${event.durationMs} ms)  ${event.endpoint}`),
       );
       if (event.status === 'pending')
-        output.line(
-          paint('yellow', 'pending '),
-          `Its configuration is incomplete: annex configure ${event.integration}`,
-        );
+        output.line(paint('yellow', 'pending '), 'Its configuration is incomplete: the page has its form.');
       return;
     case 'refused':
       if (report !== undefined) printProblems(report.problems, report.files, output);

@@ -1,5 +1,5 @@
 /**
- * Runs `annex dev`: service, watch, rounds and keys, started in this order and stopped in the
+ * Runs `annex dev`: service, watch, rounds, keys and page, started in this order and stopped in the
  * reverse one. No decision is made here.
  */
 import { resolve } from 'node:path';
@@ -7,7 +7,7 @@ import type { CommandContext } from '../context.ts';
 import { prepareUpload } from '../upload/prepared-upload.ts';
 import { ChangeRounds } from './change-rounds.ts';
 import type { DevEvent } from './dev-event.ts';
-import { openDevFolder } from './dev-folder.ts';
+import { openDevFolder, pageToken } from './dev-folder.ts';
 import { DevKeys } from './dev-keys.ts';
 import { type DevService, ownService, runningService } from './dev-service.ts';
 import { type DevInput, DevSession, type ProblemReport } from './dev-session.ts';
@@ -15,11 +15,14 @@ import { KEYS_HELP, showEvent } from './dev-terminal.ts';
 import { type Following, followTraffic } from './dev-traffic.ts';
 import { EventFeed, type Listener } from './event-feed.ts';
 import { FolderWatch } from './folder-watch.ts';
+import { pageOperations } from './page/page-operations.ts';
+import { startPageServer } from './page/page-server.ts';
 
 export interface DevOptions extends DevInput {
   /** Whether a running service is used in place of an own one. */
   readonly isRunning: boolean;
   readonly port: number;
+  readonly pagePort: number;
   readonly egressAllow: string | undefined;
 }
 
@@ -52,8 +55,9 @@ async function start(context: CommandContext, { options, folder, stops, quit }: 
   const { output, signal, isTerminal } = context;
   // A folder that is none of an integration is reported before anything is started.
   const { upload } = await prepareUpload(context, options);
+  const devFolder = await openDevFolder(folder);
   const organization = upload.manifest?.organization;
-  const service = await serviceFor(context, options, { folder, organization });
+  const service = await serviceFor(context, options, { data: devFolder, organization });
   stops.push(() => service.end());
   const { annex } = service;
   const feed = new EventFeed();
@@ -67,16 +71,23 @@ async function start(context: CommandContext, { options, folder, stops, quit }: 
     input: { ...options, overwriteSecrets: service.isOwn || options.overwriteSecrets },
     uploaded: (origins) => watch.watchAlso(origins),
   });
+  const page = await startPageServer({
+    port: options.pagePort,
+    token: await pageToken(devFolder),
+    feed,
+    operations: pageOperations(annex, session),
+  });
+  stops.push(() => page.close());
   const rounds = new ChangeRounds({ round: (since) => session.round(since), ticks, after: later });
   stops.push(() => rounds.close());
   const watch = await FolderWatch.start(folder, () => rounds.changed());
   stops.push(() => watch.close());
-  await emit({ event: 'started', folder, service: service.url });
+  await emit({ event: 'started', folder, service: service.url, page: page.url });
   stops.push(feed.listen(trafficFollower(session, { annex, emit, signal }, context)));
   rounds.changed();
   if (!isTerminal.stdin || output.isJson) return;
   output.talk(KEYS_HELP);
-  stops.push(new DevKeys({ context, annex, session, emit, quit }).start());
+  stops.push(new DevKeys({ context, annex, session, page: page.url, emit, quit }).start());
 }
 
 /** Follows log and deliveries from the first version that is live, and again after a failure. */
@@ -97,11 +108,9 @@ function trafficFollower(session: DevSession, following: Following, context: Com
 async function serviceFor(
   context: CommandContext,
   { isRunning, port, egressAllow }: DevOptions,
-  { folder, organization }: { readonly folder: string; readonly organization: string | undefined },
+  own: { readonly data: string; readonly organization: string | undefined },
 ): Promise<DevService> {
-  if (isRunning) return runningService(context);
-  const data = await openDevFolder(folder);
-  return ownService(context, { data, organization, port, egressAllow });
+  return isRunning ? runningService(context) : ownService(context, { ...own, port, egressAllow });
 }
 
 function later(ms: number, run: () => void): () => void {

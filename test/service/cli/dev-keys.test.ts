@@ -53,7 +53,7 @@ class Terminal {
 test('keys render, trigger a chosen event, clear and quit; an error has its code frame', async () => {
   const folder = await folderWith({ 'platform-manifest.yaml': MANIFEST, 'index.tsx': CODE });
   const terminal = new Terminal();
-  const ended = runAnnex(['dev', folder, '--service', '--no-color'], {
+  const ended = runAnnex(['dev', folder, '--service', '--page-port', '0', '--no-color'], {
     stdin: terminal.stdin,
     stdout: terminal.stdout,
     stderr: terminal.stdout,

@@ -22,10 +22,14 @@ export class DevProcess {
 
   /** @param words after `annex dev` */
   constructor(folder: string, words: readonly string[] = []) {
-    this.#child = spawn(process.execPath, [PROGRAM, 'dev', folder, '--json', '--port', '0', ...words], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { HOME: '/nonexistent', PATH: process.env['PATH'] },
-    });
+    this.#child = spawn(
+      process.execPath,
+      [PROGRAM, 'dev', folder, '--json', '--port', '0', '--page-port', '0', ...words],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { HOME: '/nonexistent', PATH: process.env['PATH'] },
+      },
+    );
     createInterface({ input: this.#child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
       this.#events.push(JSON.parse(line));
       this.#wakeUp();

@@ -5,7 +5,7 @@ import { manifestOf, write } from '../author-folder.ts';
 import type { CommandCase } from '../command-case.ts';
 import type { CommandWorld } from '../command-world.ts';
 
-const FREE = ['--port', '0'];
+const FREE = ['--port', '0', '--page-port', '0'];
 let folders = 0;
 
 async function folderIn(world: CommandWorld): Promise<string> {
@@ -24,7 +24,8 @@ export const DEV_CASES: readonly CommandCase[] = [
       env: world.env,
       stopWhen: /^live |"event":"live"/m,
     }),
-    shows: /annex dev watches .*live dev-case-\d+, version 1/s,
+    shows:
+      /annex dev watches .*page {2}http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/.*live dev-case-\d+, version 1/s,
     failures: [
       {
         title: 'a folder that has no manifest',

@@ -1,0 +1,16 @@
+/** All components that the manifest names, as users of the host product see them. */
+import { DrawnComponent } from './drawn-component.tsx';
+import { session } from './page-state.ts';
+
+export function ComponentsView() {
+  const { value } = session;
+  if (value.live === null || value.components.length === 0) return null;
+  return (
+    <section aria-labelledby="components">
+      <h2 id="components">Components</h2>
+      {value.components.map((id) => (
+        <DrawnComponent key={id} id={id} />
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,107 @@
+/**
+ * What the page of `annex dev` asks its server (`src/cli/dev/page/page-operations.ts`), and what
+ * the server answers. Paths are relative: the address of the page has its token.
+ */
+
+export type JsonObject = { readonly [member: string]: unknown };
+
+export interface LiveView {
+  readonly integration: string;
+  readonly title: string;
+  readonly version: number;
+  readonly id: string;
+  readonly organization: string;
+  readonly publicEndpoint: string;
+}
+
+export interface BlockView {
+  readonly id: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly urlUnfurl?: readonly string[];
+}
+
+export type SessionView =
+  | { readonly live: null }
+  | {
+      readonly live: LiveView;
+      readonly components: readonly string[];
+      readonly blocks: readonly BlockView[];
+      /** Types of events that it may receive. */
+      readonly events: readonly string[];
+    };
+
+export interface FieldView {
+  readonly name: string;
+  readonly type: 'string' | 'number' | 'boolean' | 'button';
+  readonly title?: string;
+  readonly description?: string;
+  readonly required: boolean;
+  readonly default?: unknown;
+  readonly enum?: readonly string[];
+  readonly multiple?: boolean;
+  readonly button_text?: string;
+  readonly callback_url?: string;
+  readonly value?: unknown;
+  readonly sealed?: boolean;
+  readonly isSet?: boolean;
+}
+
+export interface FormView {
+  readonly status: 'active' | 'pending' | 'paused';
+  readonly componentId?: string;
+  readonly properties?: readonly FieldView[];
+  readonly problems?: readonly { readonly property: string; readonly message: string }[];
+}
+
+export interface CallAnswer {
+  readonly status: number;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: string;
+  readonly isWhole: boolean;
+  readonly durationMs: number;
+}
+
+export interface Attempted {
+  readonly number: number;
+  readonly outcome: string;
+  readonly durationMs: number;
+}
+
+export interface DeliveryView {
+  readonly id: string;
+  readonly state: string;
+  readonly type: string;
+  readonly outcome?: string;
+}
+
+/** An event of the session, as `src/cli/dev/dev-event.ts` describes it. */
+export interface FeedEvent {
+  readonly event: 'started' | 'live' | 'refused' | 'failed' | 'log' | 'delivery' | 'rendered' | 'triggered';
+  readonly [member: string]: unknown;
+}
+
+/** @throws Error with the message of the server */
+export async function read<Answer>(
+  operation: string,
+  query: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  return answerOf(await fetch(`api/${operation}?${new URLSearchParams(query)}`));
+}
+
+/** @throws Error with the message of the server */
+export async function write<Answer>(operation: string, body: JsonObject): Promise<Answer> {
+  return answerOf(
+    await fetch(`api/${operation}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  );
+}
+
+async function answerOf<Answer>(response: Response): Promise<Answer> {
+  const body = await response.json().catch(() => undefined);
+  if (response.ok) return body as Answer;
+  throw new Error(body?.error?.message ?? `The server answered ${response.status}.`);
+}

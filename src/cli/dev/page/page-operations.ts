@@ -1,0 +1,128 @@
+/**
+ * What the page of `annex dev` can do: the closed list of operations, each of them on the
+ * installation of the session, or on what its organization sees.
+ */
+import type { Annex } from '../../../../packages/client/src/index.ts';
+import { componentsOf, type DevSession, type Live, SAMPLE_SPACE } from '../dev-session.ts';
+import { eventsOf, postEvent, sampleFor } from '../dev-traffic.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+export interface RenderAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly cacheControl: string | null;
+}
+
+export interface PageOperations {
+  readonly reads: Readonly<Record<string, (query: Readonly<Record<string, string>>) => Promise<unknown>>>;
+  readonly writes: Readonly<Record<string, (body: JsonObject) => Promise<unknown>>>;
+  render(body: JsonObject): Promise<RenderAnswer>;
+}
+
+/** Bytes of an answer of the endpoint that the page shows. */
+const SHOWN_BYTES_MAX = 256 * 1024;
+const CALL_MS = 60_000;
+
+export function pageOperations(annex: Annex, session: DevSession): PageOperations {
+  const live = (): Live => {
+    if (session.live === undefined)
+      throw Object.assign(new Error('No version is live yet: the terminal shows why.'), { statusCode: 409 });
+    return session.live;
+  };
+  const target = () => {
+    live();
+    return session.path();
+  };
+  return {
+    reads: {
+      session: async () => stateOf(session.live),
+      configuration: async () => annex.request('GET', `${target()}/configuration`),
+      sample: async ({ type = '' }) => sampleFor(type, live()),
+      deliveries: async ({ event = '' }) => deliveriesOf(annex, event),
+      blocks: async () =>
+        annex.request('GET', '/v1/blocks', {
+          query: { organization: live().installation.organization, space: SAMPLE_SPACE },
+        }),
+    },
+    writes: {
+      configuration: async ({ configuration }) =>
+        annex.request('PATCH', target(), {
+          query: { configuration: 'merge' },
+          body: { configuration },
+        }),
+      event: async ({ event }) => {
+        const { organization, id } = live().installation;
+        return postEvent(annex, { ...(event as JsonObject), organization, installationId: id });
+      },
+      unfurl: async ({ url }) => {
+        const { organization } = live().installation;
+        return annex.request('POST', '/v1/blocks/unfurl', {
+          body: { url, organization, space: SAMPLE_SPACE },
+        });
+      },
+      call: async (body) => callEndpoint(live().installation.publicEndpoint, body),
+    },
+    async render({ componentId, props, state, context, action }) {
+      const body = { componentId, props, state, context, action };
+      return rendered(annex, `${target()}/render`, body);
+    },
+  };
+}
+
+/** What the page shows before anything happens. */
+function stateOf(live: Live | undefined): unknown {
+  if (live === undefined) return { live: null };
+  const { manifest, integration, version, installation } = live;
+  return {
+    live: { integration, version, title: manifest.title, ...installation },
+    components: componentsOf(manifest),
+    blocks: manifest.blocks.map(({ id, title, description, urlUnfurl }) => ({
+      ...{ id, title, description, urlUnfurl },
+    })),
+    events: eventsOf(manifest),
+  };
+}
+
+/** An answer of the render API as it came, errors too: the page shows them where they happened. */
+async function rendered(annex: Annex, path: string, body: JsonObject): Promise<RenderAnswer> {
+  const reply = annex.request('POST', path, { body, options: { retries: 0 } });
+  try {
+    const { body: drawing, headers } = await reply.answer();
+    return { status: 200, body: drawing, cacheControl: headers.get('cache-control') };
+  } catch (error) {
+    const { status = 502, code = 'FAILED', message } = error as Error & { status?: number; code?: string };
+    return { status: status || 502, body: { error: { code, message } }, cacheControl: null };
+  }
+}
+
+/** The deliveries of an event with their attempts. */
+async function deliveriesOf(annex: Annex, event: string): Promise<unknown> {
+  const { items } = await annex.deliveries.list({ event });
+  return Promise.all(items.map(({ id }) => annex.deliveries.get(id)));
+}
+
+/**
+ * Sends a request to the endpoint of the installation, and only there.
+ *
+ * Attack: a path that leads to another host, such as `//other`: it is appended to the endpoint.
+ */
+async function callEndpoint(endpoint: string, given: JsonObject): Promise<unknown> {
+  const { method = 'GET', path = '', headers = {}, body } = given;
+  const begun = performance.now();
+  const answer = await fetch(`${endpoint}/${String(path).replace(/^\/+/, '')}`, {
+    method: String(method),
+    headers: headers as Record<string, string>,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(CALL_MS),
+    ...(typeof body === 'string' && body !== '' && { body }),
+  });
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  return {
+    status: answer.status,
+    headers: [...answer.headers],
+    body: bytes.subarray(0, SHOWN_BYTES_MAX).toString('utf8'),
+    isWhole: bytes.byteLength <= SHOWN_BYTES_MAX,
+    durationMs: Math.round(performance.now() - begun),
+  };
+}

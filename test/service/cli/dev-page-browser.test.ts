@@ -1,0 +1,154 @@
+/**
+ * The page of `annex dev` in a real Chromium: components with their buttons and inputs, the form of
+ * the configuration, the quick-insert menu, a pasted URL, events, requests, and a save while it is
+ * open.
+ */
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { annex, type Ran } from '../../support/cli/annex-run.ts';
+import { manifestOf, suiteFolder } from '../../support/cli/author-folder.ts';
+import { HAS_CHROMIUM, startChromium } from '../../support/renderer/chromium.ts';
+import { TestService } from '../../support/service.ts';
+
+const MANIFEST = manifestOf(
+  'dev-shown',
+  'index.tsx',
+  `blocks:
+  - { id: counter, title: Counter, description: Counts. }
+  - { id: link, title: Link, urlUnfurl: ['https://boards.example.com'] }
+configurations:
+  account:
+    properties:
+      greeting: { type: string, title: Greeting }
+      loud: { type: boolean }
+`,
+).replace('scopes: []', 'scopes: [space:content:read]');
+
+const codeOf = (label: string) => `import { createComponent, createIntegration } from '@annex/sdk';
+const counter = createComponent({
+  componentId: 'counter',
+  initialState: () => ({ count: 0, name: '' }),
+  action: ({ state }, { action, name }) =>
+    action === 'more' ? { state: { count: state.count + 1, name: String(name) } } : {},
+  render: ({ state }) => (
+    <block>
+      <text>{'${label} ' + state.count + ' for ' + (state.name || 'no name')}</text>
+      <input label="Name" element={<textinput state="name" />} />
+      <button label="More" onPress={{ action: 'more', name: { $state: 'name' } }} />
+    </block>
+  ),
+});
+const link = createComponent({
+  componentId: 'link',
+  action: (element, { url }) => (url ? { props: { url } } : {}),
+  render: ({ props }) => <block><text>{'Board ' + (props.url ?? 'none')}</text></block>,
+});
+export default createIntegration({
+  components: [counter, link],
+  fetch: (request, { environment }) => new Response('greets ' + environment.installation.configuration.greeting),
+  events: { space_content_updated: ({ revisionId }) => console.log('revision ' + revisionId) },
+});
+`;
+
+describe.runIf(HAS_CHROMIUM)('the page', () => {
+  const ending = new AbortController();
+  const faults: string[] = [];
+  let service: TestService;
+  let session: Promise<Ran>;
+  let folder: string;
+  let browser: Browser;
+  let page: Page;
+
+  beforeAll(async () => {
+    service = await TestService.start();
+    folder = await suiteFolder({ 'platform-manifest.yaml': MANIFEST, 'index.tsx': codeOf('Counted') });
+    const started = Promise.withResolvers<string>();
+    session = annex({
+      words: ['dev', folder, '--service', '--json', '--page-port', '0'],
+      env: { ANNEX_URL: service.service.controlUrl, ANNEX_TOKEN: service.admin },
+      signal: ending.signal,
+      onOutput: (output) => {
+        const [, url] = /"page":"([^"]+)"/.exec(output) ?? [];
+        if (url !== undefined && output.includes('"event":"live"')) started.resolve(url);
+      },
+    });
+    const url = await Promise.race([started.promise, session.then(({ stderr }) => Promise.reject(stderr))]);
+    browser = await startChromium();
+    page = await browser.newPage();
+    page.setDefaultTimeout(30_000);
+    page.on('pageerror', (error) => void faults.push(String(error)));
+    page.on('console', (message) => {
+      if (message.type() === 'error') faults.push(message.text());
+    });
+    await page.goto(url);
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    ending.abort('SIGINT');
+    await session;
+    await service.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const componentNamed = (id: string) =>
+    page
+      .getByRole('region', { name: 'Components' })
+      .getByRole('article')
+      .filter({ has: page.getByRole('heading', { name: id, exact: true }) });
+  const drawing = (id: string) => componentNamed(id).locator('.drawing');
+
+  test('a component works: a typed text and a pressed button reach the code', async () => {
+    const counter = drawing('counter');
+    await counter.getByText('Counted 0 for no name').waitFor();
+    await counter.getByLabel('Name').fill('Ada');
+    await counter.getByRole('button', { name: 'More' }).click();
+    await counter.getByText('Counted 1 for Ada').waitFor();
+    await componentNamed('counter').getByText('Requests and answers').click();
+    await componentNamed('counter')
+      .getByText(/more: 200, \d+ ms/)
+      .waitFor();
+  });
+
+  test('a saved form is the configuration that the endpoint sees', async () => {
+    await page.getByLabel('Greeting').fill('Good day');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('pre.body').getByText('greets Good day').waitFor();
+  });
+
+  test('a block is inserted from the menu, and from a pasted URL', async () => {
+    const menu = page.getByRole('region', { name: 'Insert' });
+    await menu.getByRole('button', { name: 'Counter' }).click();
+    await menu.locator('.drawing').getByText('Counted 0 for no name').waitFor();
+    await menu.getByLabel('Paste a URL').fill('https://boards.example.com/7');
+    await menu.getByRole('button', { name: 'Unfurl' }).click();
+    await menu.locator('.drawing').getByText('Board https://boards.example.com/7').waitFor();
+  });
+
+  test('a sample event is posted, and the feed has its log line and its delivery', async () => {
+    await page.getByRole('button', { name: 'space_content_updated', exact: true }).click();
+    const event = page.getByLabel('The event, as JSON');
+    await event.fill((await event.inputValue()).replace('rev-2026-01', 'rev-of-this-test'));
+    await page.getByRole('button', { name: 'Post space_content_updated' }).click();
+    await page.getByText(/Posted .*: 1 delivery\./).waitFor();
+    const feed = page.getByRole('complementary');
+    await feed.getByText('revision rev-of-this-test').waitFor();
+    await feed.getByText('space_content_updated: delivered').waitFor();
+  });
+
+  test('a save draws the components anew, and a refused one is shown', async () => {
+    await writeFile(join(folder, 'index.tsx'), codeOf('Drawn anew'));
+    await drawing('counter').getByText('Drawn anew 0 for no name').waitFor();
+    await writeFile(join(folder, 'index.tsx'), `${codeOf('broken')}export const broken = ;\n`);
+    await page.getByRole('complementary').getByText('Unexpected ";"').waitFor();
+    await drawing('counter').getByText('Drawn anew 0 for no name').waitFor();
+  });
+
+  test('the browser has reported no error', () => {
+    expect(faults).toEqual([]);
+  });
+});
