@@ -303,6 +303,9 @@ export const limitVariable = (limit: string): string =>
 
 const variable = (flag: string): string => `ANNEX_${flag.replaceAll('-', '_').toUpperCase()}`;
 
+/** The option in all its forms, which no service has. */
+const INSPECT = /^--inspect(?:[-=]|$)/;
+
 function readSettings(
   flags: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -317,6 +320,11 @@ function readSettings(
     ({ flag, isSecret }) => isSecret && flags.some((word) => word.split('=', 1)[0] === `--${flag}`),
   );
   try {
+    // Attack: a deployment that lets in whoever finds the port of its debugger.
+    if (flags.some((word) => INSPECT.test(word)))
+      throw new Error(
+        '--inspect is an option of `annex dev` alone: a debugger reads every secret and runs any code',
+      );
     // Checked before the parser runs: its message could quote the secret.
     if (secret !== undefined)
       throw new Error(

@@ -29,6 +29,8 @@ import { CONTROL_HOSTS, controlHosts, PUBLIC_HOSTS, publicHosts } from './http/h
 import { hangUp, listen, listener } from './http/listener.ts';
 import { loopbackListeners } from './http/loopback-listeners.ts';
 import { ServiceOrigins } from './http/service-origins.ts';
+import type { InspectionSettings } from './inspector/inspection-settings.ts';
+import { Inspector } from './inspector/inspector.ts';
 import { CellLauncher } from './launch/cell-launch.ts';
 import { withoutTokens } from './model/redaction.ts';
 import { SmallChunkRate } from './model/small-chunks.ts';
@@ -54,6 +56,8 @@ export interface Service {
   readonly targets: TargetResolver;
   readonly pool: Pool;
   readonly delivery: OpenDelivery;
+  /** Host and port for debuggers, where the start lets them in. */
+  readonly inspector: string | undefined;
   /** The first admin token, if this start has created it. */
   readonly firstAdminToken: string | undefined;
   /** Finishes what is in flight within `limits.stopMs`, then releases all resources. Idempotent. */
@@ -67,6 +71,8 @@ export interface StartOptions {
    * it. Without it, the service prepares its own.
    */
   readonly prepared?: Processes;
+  /** Lets debuggers into the isolates: `annex dev --inspect` alone. */
+  readonly inspect?: InspectionSettings;
   /** What `/metrics` answers instead of the metrics of this node. */
   exposition?(registry: Registry): Exposition;
 }
@@ -80,6 +86,7 @@ export interface Base {
   /** What `/metrics` answers. */
   readonly exposition: Exposition;
   readonly origins: ServiceOrigins;
+  readonly inspector: Inspector | undefined;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Monotonic milliseconds. */
@@ -97,7 +104,7 @@ type Stop = () => void | Promise<void>;
 export async function startService(
   config: Config,
   log: Logger,
-  { prepared, exposition }: StartOptions = {},
+  { prepared, inspect, exposition }: StartOptions = {},
 ): Promise<Service> {
   const ticks = () => performance.now();
   const engine = engineOf(config, { log, ticks });
@@ -109,6 +116,7 @@ export async function startService(
     metrics,
     exposition: exposition?.(metrics.registry) ?? metrics.registry,
     origins: new ServiceOrigins(config),
+    inspector: inspect && new Inspector(inspect, config),
     clock: engine.clock,
     ticks,
   };
@@ -153,6 +161,7 @@ export async function startService(
     await integrityChecked;
     await publishConfigured(base, { publisher, store });
     const urls = await listenOnBoth(base, listeners);
+    stops.push(() => base.inspector?.close());
     // Not before the URLs are known: they are part of the environments that handlers receive.
     await delivery.start();
     return {
@@ -161,6 +170,7 @@ export async function startService(
       targets: targets.targets,
       pool: calls.pool,
       delivery,
+      inspector: await base.inspector?.listen(store.registry),
       firstAdminToken: await store.tokens.firstAdmin(),
       stop: () => {
         stopping ??= stopService(base, { delivery, listeners, calls }).then(unwind);
@@ -175,9 +185,11 @@ export async function startService(
 
 /** Ends deliveries, calls and connections. The rest is released by the stops of the start. */
 async function stopService(
-  { limits, log }: Base,
+  { limits, log, inspector }: Base,
   { delivery, listeners, calls }: { delivery: OpenDelivery; listeners: Listeners; calls: Calls },
 ): Promise<void> {
+  // Calls that a debugger holds go on, and can end.
+  await inspector?.close();
   const deliveryStopped = delivery.stop(limits.stopMs);
   const closed = listeners.public.close();
   const drained = await within(limits.stopMs, calls.dispatch.drain());
@@ -248,7 +260,7 @@ function startCalls(
   base: Base,
   { processes, store, egress }: { processes: Processes; store: Store; egress: Egress },
 ) {
-  const { config, limits, log, metrics, ticks } = base;
+  const { config, limits, log, metrics, ticks, inspector } = base;
   const { build, cells } = processes;
   const { registry } = store;
   const load = new HeavyInstallations(ticks);
@@ -258,6 +270,7 @@ function startCalls(
     launcher: new CellLauncher(build, cells.confinement),
     limits,
     cells: config.cells,
+    ...(inspector && { inspect: inspector.targets.inspectCell }),
     script: (key) => registry.script(key),
     isHeavy: (id) => load.isHeavy(id),
     events: {

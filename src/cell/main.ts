@@ -11,18 +11,14 @@
 import { Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { FrameReader } from '../protocol/frames.ts';
-import {
-  type CellLimits,
-  type CellMessage,
-  type HostMessage,
-  ownerOf,
-  type ScriptExports,
-} from '../protocol/wire.ts';
+import type { CellInspection, HostInspection } from '../protocol/inspection.ts';
+import { type CellMessage, type HostMessage, ownerOf, type ScriptExports } from '../protocol/wire.ts';
 import { CellCall, type StreamEntry } from './calls/cell-call.ts';
 import { Outbox } from './calls/outbox.ts';
 import { CryptoThreads } from './crypto/crypto-jobs.ts';
 import { type Engine, loadEngine } from './engine.ts';
 import { ExecutionJournal } from './execution-journal.ts';
+import { CellInspector } from './inspection/cell-inspector.ts';
 import { BlankIsolates } from './isolates/blank-isolates.ts';
 import { Isolates } from './isolates/isolates.ts';
 import { MainThread } from './isolates/main-thread.ts';
@@ -43,11 +39,15 @@ const LONG_RUNNING_MAX = 16;
 /** The host is trusted: these bounds only keep the arithmetic of the reader in range. */
 const HOST_BOUNDS = { headBytes: 1024 * 1024, bodyBytes: 256 * 1024 * 1024 };
 
+type Hello = Extract<HostMessage, { t: 'hello' }>;
+
 class Cell {
   readonly #engine: Engine;
   readonly #outbox: Outbox;
   #isolates: Isolates | undefined;
   #memory: MemoryWatch | undefined;
+  /** Absent in production. */
+  #inspector: CellInspector | undefined;
   #stuck = 0;
   /** Exports of the script of each open probe, once they are known. */
   readonly #probed = new Map<number, ScriptExports | undefined>();
@@ -58,9 +58,9 @@ class Cell {
   }
 
   /** Handles one message of the host. @param body its bytes */
-  receive(message: HostMessage, body: Buffer): void {
+  receive(message: HostMessage | HostInspection, body: Buffer): void {
     // A failure to start ends the process, as an unhandled rejection: the host sees the exit.
-    if (message.t === 'hello') return void this.#start(message.limits, textsOf(body, message.sources));
+    if (message.t === 'hello') return void this.#start(message, textsOf(body, message.sources));
     const isolates = this.#isolates;
     if (isolates === undefined) throw new Error(`The cell received \`${message.t}\` before it was ready.`);
     switch (message.t) {
@@ -118,11 +118,27 @@ class Cell {
       case 'ping':
         this.#pulse();
         break;
+      default:
+        this.#inspect(message, body);
     }
   }
 
-  async #start(limits: CellLimits, sources: string[]): Promise<void> {
-    const blanks = new BlankIsolates(this.#engine, sources, limits, () => this.#reportStuck());
+  /** Attack: a cell with the code of many tenants is told to let a debugger in. */
+  #inspect(message: HostInspection, body: Buffer): void {
+    if (this.#inspector === undefined) throw new Error('This cell was not started for inspection.');
+    this.#inspector.receive(message, body);
+  }
+
+  async #start({ limits, inspect }: Hello, sources: string[]): Promise<void> {
+    const inspector = inspect ? new CellInspector((...sent) => this.#send(...sent)) : undefined;
+    this.#inspector = inspector;
+    const blanks = new BlankIsolates({
+      engine: this.#engine,
+      sources,
+      limits,
+      inspectable: inspect === true,
+      onCatastrophe: () => this.#reportStuck(),
+    });
     const journal = new ExecutionJournal(JOURNAL_FD, () => this.#outbox.flush());
     const memory = new MemoryWatch({
       rssBytesMax: limits.cellRssMib * MIB,
@@ -145,6 +161,7 @@ class Cell {
       watchdog: new Watchdog(),
       limits,
       cryptoThreads: new CryptoThreads(),
+      ...(inspector && { inspector }),
     };
     this.#isolates = new Isolates({
       cell,
@@ -196,7 +213,7 @@ class Cell {
     });
   }
 
-  #send(message: CellMessage, ...body: Buffer[]): void {
+  #send(message: CellMessage | CellInspection, ...body: Buffer[]): void {
     this.#outbox.send(message, ...body);
   }
 }
@@ -224,7 +241,9 @@ const addonPath = process.argv[2];
 if (addonPath === undefined) throw new Error('usage: cell <path of the isolated-vm addon>');
 const pipe = new Socket({ fd: PIPE_FD, readable: true, writable: true });
 const cell = new Cell(loadEngine(addonPath), pipe);
-const reader = new FrameReader(HOST_BOUNDS, (head, body) => cell.receive(head as HostMessage, body));
+const reader = new FrameReader(HOST_BOUNDS, (head, body) =>
+  cell.receive(head as HostMessage | HostInspection, body),
+);
 pipe.on('data', (chunk: Buffer) => {
   if (!reader.push(chunk)) process.abort();
 });

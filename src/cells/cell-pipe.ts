@@ -13,23 +13,26 @@ import type { CellSilence } from './cell-silence.ts';
 /** Node reads pieces of 64 KiB at most; a piece of half that size means that more is waiting. */
 const FULL_BYTES = 32 * 1024;
 
+export interface CellPipeParts {
+  readonly breach: (words: string) => void;
+  readonly silence: CellSilence;
+  /** Takes a message about inspection, and is false for any other. Absent in production. */
+  readonly inspected?: ((head: unknown, body: Buffer) => boolean) | undefined;
+}
+
 export class CellPipe extends FrameWriter {
   readonly #silence: CellSilence;
 
   /** @param parts `breach` ends the cell; it receives what the cell did, for the operator */
-  constructor(
-    pipe: Duplex,
-    received: (message: CellMessage, body: Buffer) => void,
-    parts: { readonly breach: (words: string) => void; readonly silence: CellSilence },
-  ) {
+  constructor(pipe: Duplex, received: (message: CellMessage, body: Buffer) => void, parts: CellPipeParts) {
     super(pipe);
-    const { breach } = parts;
+    const { breach, inspected } = parts;
     this.#silence = parts.silence;
     const bounds = { headBytes: WIRE_BOUNDS.headBytes, bodyBytes: WIRE_BOUNDS.bodyBytes };
     const reader = new FrameReader(bounds, (head, body) => {
       const message = parseCellMessage(head);
-      if (message === undefined) breach('sent a malformed message');
-      else received(message, body);
+      if (message !== undefined) received(message, body);
+      else if (inspected?.(head, body) !== true) breach('sent a malformed message');
     });
     readInTurns(pipe, (piece) => {
       // A cell that is busy writing is not silent; one that never ends a frame holds its calls past

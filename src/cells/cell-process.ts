@@ -8,6 +8,7 @@
 import type { CellBuild } from '../launch/cell-build.ts';
 import type { CellLauncher, LaunchedCell } from '../launch/cell-launch.ts';
 import type { Limits } from '../limits.ts';
+import type { HostInspection } from '../protocol/inspection.ts';
 import type { CellMessage, HostMessage } from '../protocol/wire.ts';
 import { type CellDeath, type DeathReason, deathOf } from './cell-death.ts';
 import { cellLimits } from './cell-limits.ts';
@@ -27,10 +28,23 @@ const LAST_MESSAGES_MS = 1_000;
 /** How much of the end of a cell's stderr is kept, to explain its death. */
 const STDERR_CHARS_MAX = 4_096;
 
+/** What the host does with the isolates of one cell that can be inspected. */
+export interface InspectedCell {
+  /** Takes a message of the cell. @returns whether an honest cell may send it */
+  receive(head: unknown, body: Buffer): boolean;
+  /** The process has ended, with its isolates. */
+  exited(): void;
+}
+
+/** Begins the inspection of a cell. @param send to the cell */
+export type InspectCell = (send: (message: HostInspection, body?: Uint8Array) => void) => InspectedCell;
+
 /** What a cell needs of the pool, and what it reports. */
 export interface CellOwner {
   /** Whether the process is to run at a lower CPU priority than the other cells. */
   readonly yielding?: boolean;
+  /** Debuggers may stop in its isolates. Absent in production. */
+  readonly inspect?: InspectCell;
   /** The source of a script the cell needs; undefined where its version was deleted. */
   script(key: string): Promise<Uint8Array | undefined>;
   /** The cell is to be replaced: its calls may finish, and it takes no more. */
@@ -58,6 +72,7 @@ export class CellProcess {
   readonly #tasks: InFlightTasks;
   readonly #owner: CellOwner;
   readonly #limits: Limits;
+  readonly #inspected: InspectedCell | undefined;
   readonly #onReady = Promise.withResolvers<void>();
   #stderrTail = '';
   #endReason: string | undefined;
@@ -83,7 +98,12 @@ export class CellProcess {
     this.#memory = new CellMemory(this.#launched, limits.cellRssMib);
     const breach = (words: string) => this.kill(words);
     this.#silence = new CellSilence(limits.cellHeartbeatMs, () => this.#launched.waitedForCoreMs());
-    this.#pipe = new CellPipe(this.#launched.pipe, this.#receive, { breach, silence: this.#silence });
+    const inspected = owner.inspect?.((message, body) => this.#pipe.send(message, ...(body ? [body] : [])));
+    this.#inspected = inspected;
+    this.#pipe = new CellPipe(this.#launched.pipe, this.#receive, {
+      ...{ breach, silence: this.#silence },
+      inspected: inspected && ((head, body) => inspected.receive(head, body)),
+    });
     this.#scripts = new ScriptRequests({
       pipe: this.#pipe,
       entitled: (key) => this.#tasks.runs(key),
@@ -93,7 +113,10 @@ export class CellProcess {
     this.#onReady.promise.catch(() => undefined);
     this.#watchProcess();
     const sources = build.sources.map(({ byteLength }) => byteLength);
-    const hello: HostMessage = { t: 'hello', limits: cellLimits(limits), sources };
+    const hello: HostMessage = {
+      ...{ t: 'hello', limits: cellLimits(limits), sources },
+      ...(inspected && { inspect: true }),
+    };
     this.#pipe.send(hello, ...build.sources);
   }
 
@@ -163,8 +186,10 @@ export class CellProcess {
     if (this.#exited) return;
     const memory = this.#memory;
     memory.check();
-    // After a stall of the host, messages of the meantime are still unread.
-    const overdue = hostStalled ? [] : this.#tasks.overdueOwners(now);
+    // After a stall of the host, messages of the meantime are still unread. A debugger may hold a
+    // call for as long as it likes.
+    const excused = hostStalled || this.#inspected !== undefined;
+    const overdue = excused ? [] : this.#tasks.overdueOwners(now);
     if (memory.overBound) {
       this.kill(memory.words, 'memory');
     } else if (!hostStalled && this.#silence.isTooLong) {
@@ -257,6 +282,7 @@ export class CellProcess {
   #exit(how: string, signal: NodeJS.Signals | null = null, cutShort = false): void {
     if (this.#exited) return;
     this.#exited = true;
+    this.#inspected?.exited();
     const words = this.#endReason ? `${this.#endReason}, ${how}` : how;
     this.#onReady.reject(new Error(`A cell ${words}. ${this.lastWords}`));
     const journal = this.#journal.read();

@@ -11,7 +11,7 @@ import type { CellLauncher } from '../launch/cell-launch.ts';
 import type { Limits } from '../limits.ts';
 import { within } from '../model/within.ts';
 import type { CellDeath, DeathReason } from './cell-death.ts';
-import { type CellOwner, CellProcess } from './cell-process.ts';
+import { type CellOwner, CellProcess, type InspectCell } from './cell-process.ts';
 import { PING_EVERY_MS } from './cell-silence.ts';
 import type { InFlightTask } from './in-flight-task.ts';
 import { OomKills } from './oom-kills.ts';
@@ -57,6 +57,8 @@ export interface PoolParts {
   readonly limits: Limits;
   readonly cells: number;
   readonly events: PoolEvents;
+  /** Debuggers may stop in the isolates of all cells. Absent in production. */
+  readonly inspect?: InspectCell;
   script(key: string): Promise<Uint8Array | undefined>;
   /** Whether an installation is heavy on CPU. */
   isHeavy(tenant: string): boolean;
@@ -168,8 +170,10 @@ export class Pool {
   }
 
   #start(place: Place): CellProcess {
+    const { inspect } = this.#parts;
     const cell = this.#launch({
       yielding: place.kind === 'heavy',
+      ...(inspect && { inspect }),
       unwell: (unwell, how, suspects) => this.#replaceUnwell(place, unwell, how, suspects),
       exited: (dead, how, death) => this.#exited(place, dead, how, death),
       requeue: (inFlight) => this.#requeue(inFlight),

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { type Config, readConfig } from '../config.ts';
 import { loggableError } from '../errors.ts';
+import type { InspectionSettings } from '../inspector/inspection-settings.ts';
 import type { Limits } from '../limits.ts';
 import { type Service, startService } from '../service.ts';
 import type { Processes } from '../service-processes.ts';
@@ -18,6 +19,8 @@ export interface TemporaryOptions {
   /** Environment variables, as for `npm start`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly limits?: Partial<Limits>;
+  /** Lets debuggers into the isolates. */
+  readonly inspect?: InspectionSettings;
   /** Lowest level that is logged to standard error; default `warn`. */
   readonly logLevel?: string;
   /** Receives the log lines in settings of standard error. */
@@ -56,7 +59,11 @@ export async function startTemporaryService(options: TemporaryOptions = {}): Pro
   const removeFolder = () => rm(dataFolder, { recursive: true, force: true });
   try {
     const prepared = await options.prepare?.(config);
-    const service = await startService(config, log, prepared && { prepared });
+    const { inspect } = options;
+    const service = await startService(config, log, {
+      ...(prepared && { prepared }),
+      ...(inspect && { inspect }),
+    });
     return { service, end: () => service.stop().finally(removeFolder) };
   } catch (cause) {
     await removeFolder();

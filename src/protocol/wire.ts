@@ -70,9 +70,9 @@ export type HostMessage =
   | StreamMessage
   /**
    * The first message, sent once. Bytes: the source of the prelude, then of its parts; `sources`
-   * has the length of each.
+   * has the length of each. With `inspect`, both sides know the messages of `inspection.ts`.
    */
-  | { t: 'hello'; limits: CellLimits; sources: number[] }
+  | { t: 'hello'; limits: CellLimits; sources: number[]; inspect?: true }
   /** Enter an isolate. Bytes: event, environment (both JSON text), then the body. */
   | {
       t: 'call';

@@ -100,6 +100,16 @@ test.each([
     `send({ t: 'response', id: 7, status: 200, headers: [['x', 'a\\r\\nset-cookie: b']] });`,
     'malformed',
   ],
+  [
+    'an isolate for debuggers, in production',
+    `send({ t: 'inspectable', target: 1, isolate: 'probe-7/own@1', script: 'own@1' });`,
+    'malformed message',
+  ],
+  [
+    'a message for a debugger, in production',
+    `send({ t: 'inspected', target: 1 }, Buffer.from('{"method":"Debugger.paused"}'));`,
+    'malformed message',
+  ],
   ['an invalid status', `send({ t: 'response', id: 7, status: 99, headers: [] });`, 'malformed'],
   ["another tenant's script", `send({ t: 'need', script: 'other@1' });`, 'script of none of its calls'],
   [

@@ -7,6 +7,7 @@ import { onTestFinished } from 'vitest';
 import { startTemporaryService } from '../../src/cli/temporary-service.ts';
 import { type Sent, toRequest } from '../../src/cli/transcript.ts';
 import { uploadFolder } from '../../src/cli/upload-folder.ts';
+import type { InspectionSettings } from '../../src/inspector/inspection-settings.ts';
 import type { Limits } from '../../src/limits.ts';
 import type { Level } from '../../src/model/level.ts';
 import type { Service } from '../../src/service.ts';
@@ -63,6 +64,7 @@ export class TestService {
       cells?: number;
       limits?: Partial<Limits>;
       flags?: readonly string[];
+      inspect?: InspectionSettings;
       /** Takes everything the service logs, from `trace` on. */
       logTo?: { write(line: string): void };
     } = {},
@@ -74,6 +76,7 @@ export class TestService {
       // published.
       flags: ['--built-ins', 'none', '--cells', String(options.cells ?? 1), ...(options.flags ?? [])],
       limits: options.limits ?? {},
+      ...(options.inspect && { inspect: options.inspect }),
       logLevel: options.logTo ? 'trace' : (process.env['ANNEX_TEST_LOG'] ?? 'silent'),
       ...(options.logTo && { logTo: options.logTo }),
       prepare: async (config) => {

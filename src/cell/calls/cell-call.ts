@@ -91,7 +91,7 @@ export class CellCall {
   /** It is a background call, and goes behind the calls of others. */
   readonly background: boolean;
   readonly #timers = new Map<number, Disposable>();
-  readonly startedAt: number;
+  #startedAt: number;
   cpuNs = 0;
   /** Unhandled rejections of this call. */
   #rejections = 0;
@@ -129,7 +129,7 @@ export class CellCall {
     this.input = input;
     this.background = background === true;
     this.#cpuMaxNs = cpuMs * NS_PER_MS;
-    this.startedAt = performance.now() - elapsedMs;
+    this.#startedAt = performance.now() - elapsedMs;
   }
 
   /** The entry that brings it to the tenant; a probe has none. */
@@ -138,6 +138,11 @@ export class CellCall {
     const { url, event, environment, body, more } = this.input;
     const texts = pieces(event);
     return ['call', this.id, url, body, more, texts.length, ...texts, ...pieces(environment)];
+  }
+
+  /** When its time began, without the time that a debugger held it. */
+  get startedAt(): number {
+    return this.#startedAt;
   }
 
   /** CPU the call may still use, nanoseconds. */
@@ -152,11 +157,16 @@ export class CellCall {
 
   /** Which bound on wall time has passed; undefined while the call has time left. */
   overdue(now: number): EndReason | undefined {
-    const elapsedMs = now - this.startedAt;
+    const elapsedMs = now - this.#startedAt;
     const used = Math.ceil(elapsedMs);
     if (elapsedMs >= this.wallMs) return { limit: { name: 'callWallMs', used } };
     const waited = !this.responded && this.answer === undefined && elapsedMs >= this.firstByteMs;
     return waited ? { limit: { name: 'firstByteMs', used } } : undefined;
+  }
+
+  /** A debugger had stopped its isolate: that time, or its part of it, does not count. */
+  excuse(from: number, until: number): void {
+    this.#startedAt += until - Math.max(from, this.#startedAt);
   }
 
   /**

@@ -9,12 +9,14 @@
  */
 import type { Duplex } from 'node:stream';
 import { FrameWriter } from '../../protocol/frames.ts';
+import type { CellInspection } from '../../protocol/inspection.ts';
 import type { CellMessage } from '../../protocol/wire.ts';
 
 /** Bytes that may wait in the pipe before chunks wait in the outbox. */
 const PIPE_BYTES_MAX = 256 * 1024;
 
-type Queued = readonly [message: CellMessage, ...body: Uint8Array[]];
+type Message = CellMessage | CellInspection;
+type Queued = readonly [message: Message, ...body: Uint8Array[]];
 
 export class Outbox {
   readonly #pipe: Duplex;
@@ -32,7 +34,7 @@ export class Outbox {
    * Sends a message, or queues it behind the waiting chunks of its call. @param body its bytes, in
    * parts
    */
-  send(message: CellMessage, ...body: Uint8Array[]): void {
+  send(message: Message, ...body: Uint8Array[]): void {
     const call = 'id' in message ? message.id : undefined;
     const before = call === undefined ? undefined : this.#waiting.get(call);
     if (before !== undefined) {

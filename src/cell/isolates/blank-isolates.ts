@@ -12,6 +12,7 @@ import type ivm from 'isolated-vm';
 import type { Emission, StartPrelude } from '../../protocol/bridge.ts';
 import { type CellLimits, PRELUDE_URL } from '../../protocol/wire.ts';
 import type { Engine } from '../engine.ts';
+import { endInspected, openSession } from '../inspection/inspector-session.ts';
 import { preludeSettings } from './prelude-settings.ts';
 import { WARM_UP_CALL, WARM_UP_SCRIPT } from './warm-up.ts';
 
@@ -32,6 +33,10 @@ export interface BlankIsolate {
   /** The prelude's `Enter`. */
   readonly enter: ivm.Reference;
   readonly listener: EmissionListener;
+  /** Its session with V8's inspector, in a cell that was started for inspection. */
+  readonly session?: ivm.InspectorSession;
+  /** Ends it, whatever it is doing. */
+  dispose(): void;
 }
 
 /**
@@ -45,6 +50,16 @@ export interface EmissionListener {
   broken(): void;
 }
 
+export interface BlankIsolatesParts {
+  readonly engine: Engine;
+  /** The prelude, then its parts. */
+  readonly sources: readonly string[];
+  readonly limits: CellLimits;
+  /** Whether a debugger may stop in them. */
+  readonly inspectable: boolean;
+  onCatastrophe(): void;
+}
+
 export class BlankIsolates {
   readonly #engine: Engine;
   readonly #prelude: string;
@@ -55,22 +70,19 @@ export class BlankIsolates {
   readonly #parts: readonly ivm.ExternalCopy<string>[];
   readonly #limits: CellLimits;
   readonly #onCatastrophe: () => void;
+  readonly #inspectable: boolean;
   readonly #ready: BlankIsolate[] = [];
   #cache: CodeCache;
   #refilling = false;
 
-  /** @param sources the prelude, then its parts */
-  constructor(
-    engine: Engine,
-    [prelude = '', ...parts]: readonly string[],
-    limits: CellLimits,
-    onCatastrophe: () => void,
-  ) {
+  constructor({ engine, sources, limits, onCatastrophe, inspectable }: BlankIsolatesParts) {
+    const [prelude = '', ...parts] = sources;
     this.#engine = engine;
     this.#prelude = prelude;
     this.#parts = parts.map((text) => new engine.ExternalCopy(text));
     this.#limits = limits;
     this.#onCatastrophe = onCatastrophe;
+    this.#inspectable = inspectable;
   }
 
   /**
@@ -103,6 +115,7 @@ export class BlankIsolates {
     const blank = await this.#begin(
       (isolate) => isolate.compileScript(this.#prelude, { filename: PRELUDE_URL, ...cached(this.#cache) }),
       heapMib,
+      this.#inspectable,
     );
     // A tenth of what it holds is garbage of its making; no call waits while it is collected here.
     await blank.enter.apply(undefined, ['collect', 0]);
@@ -135,6 +148,7 @@ export class BlankIsolates {
   async #begin(
     compile: (isolate: ivm.Isolate) => Promise<ivm.Script>,
     heapMib: number,
+    inspectable = false,
   ): Promise<BlankIsolate> {
     const listener: EmissionListener = {
       listen: () => undefined,
@@ -143,10 +157,12 @@ export class BlankIsolates {
     };
     const isolate = new this.#engine.Isolate({
       memoryLimit: heapMib,
+      inspector: inspectable,
       onCatastrophicError: () => listener.broken(),
     });
     try {
-      const context = await isolate.createContext();
+      const context = await isolate.createContext({ inspector: inspectable });
+      const session = inspectable ? openSession(this.#engine, isolate, context) : undefined;
       const script = await compile(isolate);
       const start: ivm.Reference<StartPrelude> = await script.run(context, { reference: true });
       script.release();
@@ -160,7 +176,10 @@ export class BlankIsolates {
       ];
       const enter = await start.apply(undefined, startArguments as never, { result: { reference: true } });
       start.release();
-      return { isolate, context, enter, listener };
+      const dispose = session
+        ? () => endInspected(isolate, session)
+        : () => isolate.isDisposed || isolate.dispose();
+      return { isolate, context, enter, listener, dispose, ...(session && { session }) };
     } catch (cause) {
       isolate.dispose();
       throw cause;

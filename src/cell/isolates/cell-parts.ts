@@ -3,6 +3,7 @@ import type { IsolateLimits } from '../../protocol/wire.ts';
 import type { CryptoThreads } from '../crypto/crypto-jobs.ts';
 import type { Engine } from '../engine.ts';
 import type { ExecutionJournal } from '../execution-journal.ts';
+import type { CellInspector } from '../inspection/cell-inspector.ts';
 import type { MainThread } from './main-thread.ts';
 import type { MemoryWatch } from './memory-watch.ts';
 import type { RecentCpuOfIsolates } from './recent-cpu.ts';
@@ -23,4 +24,6 @@ export interface CellParts {
   /** Of the deployment; an isolate whose integration has lower ones is made with those. */
   readonly limits: IsolateLimits;
   readonly cryptoThreads: CryptoThreads;
+  /** Absent in production: only a cell that was started for inspection has one. */
+  readonly inspector?: CellInspector;
 }

@@ -44,6 +44,11 @@ export class CpuAndWallLimits implements Watched {
     this.#endRunning(call, 'exceededCpu', call.overdrawn);
   }
 
+  /** Counts an entry that runs as long-running, and ends nothing. */
+  overrun(now: number): void {
+    this.#isolate.entries?.outOfCpu(now, 1);
+  }
+
   checkWall(now: number): void {
     const isolate = this.#isolate;
     const { loader } = isolate.calls;

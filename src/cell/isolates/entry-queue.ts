@@ -71,6 +71,7 @@ export interface EntryQueueParts {
 export class EntryQueue implements Runnable {
   readonly #engine: Engine;
   readonly #isolate: ivm.Isolate;
+  readonly #dispose: () => void;
   readonly #enter: ivm.Reference;
   readonly #slots: Slots;
   readonly #use: RecentCpu;
@@ -96,6 +97,7 @@ export class EntryQueue implements Runnable {
   constructor({ engine, blank, slots, use, mainThread, journalEntry, listener }: EntryQueueParts) {
     this.#engine = engine;
     this.#isolate = blank.isolate;
+    this.#dispose = () => blank.dispose();
     this.#enter = blank.enter;
     this.#slots = slots;
     this.#use = use;
@@ -239,7 +241,7 @@ export class EntryQueue implements Runnable {
     const unseen = [...this.#submitted.slice(1), ...this.#waiting].filter(({ entry }) => entry[0] === 'call');
     this.#waiting = [];
     this.#credits = [];
-    if (!this.#isolate.isDisposed) this.#isolate.dispose();
+    this.#dispose();
     if (this.#submitted.length === 0) this.#slots.release(this);
     // Some built-ins, and isolated-vm's reading of some rejections, cannot be interrupted: only the
     // end of the cell stops them.

@@ -227,7 +227,7 @@ export class Isolates {
       const blank = await this.#blanks.take(isolate.limits.isolateHeapMib, opening === 'background');
       const endTurn = await script.turn();
       try {
-        if (isolate.disposed) blank.isolate.dispose();
+        if (isolate.disposed) blank.dispose();
         else await isolate.load(blank, script);
       } finally {
         endTurn?.();

@@ -22,12 +22,14 @@ import { IsolateCalls, LOADER_ID } from '../calls/isolate-calls.ts';
 import { LeavingAnswers } from '../calls/leaving-answers.ts';
 import { boundedText, type EmissionOf, readExports } from '../calls/read-emission.ts';
 import { CryptoJobs } from '../crypto/crypto-jobs.ts';
+import type { InspectedIsolate } from '../inspection/inspected-isolate.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
 import type { CellParts } from './cell-parts.ts';
 import type { CompiledScript } from './compiled-script.ts';
 import { CpuAndWallLimits } from './cpu-and-wall-limits.ts';
 import { EntryQueue } from './entry-queue.ts';
 import { preludeSettings } from './prelude-settings.ts';
+import type { Watched } from './watchdog.ts';
 
 /** Receives the events of an isolate and of its calls. */
 export interface IsolateListener extends CallListener {
@@ -60,9 +62,14 @@ export class TenantIsolate {
   readonly #listener: IsolateListener;
   readonly #emissions: EmissionReader;
   readonly #checks: CpuAndWallLimits;
+  /** Absent in production. */
+  readonly #inspected: InspectedIsolate | undefined;
+  /** What the watchdog checks: the limits, with clocks that a debugger can stop. */
+  readonly #watched: Watched;
   readonly #jobs: CryptoJobs;
   readonly #answers: LeavingAnswers;
   #isolate: ivm.Isolate | undefined;
+  #blank: BlankIsolate | undefined;
   /** Undefined until a blank isolate has been taken; until then calls wait in `calls` alone. */
   #entries: EntryQueue | undefined;
   #state: 'loading' | 'ready' | 'disposed' = 'loading';
@@ -85,6 +92,8 @@ export class TenantIsolate {
       overdrawn: (call) => this.#entries?.running !== call && this.#checks.overdrawn(call),
     });
     this.#checks = new CpuAndWallLimits(this);
+    this.#inspected = cell.inspector?.isolate({ calls: this.calls, checks: this.#checks });
+    this.#watched = this.#inspected ?? this.#checks;
     this.#emissions = new EmissionReader({
       owner: this,
       calls: this.calls,
@@ -118,7 +127,7 @@ export class TenantIsolate {
   /** Takes a call; it enters as soon as the script is ready and a slot is free. */
   begin(call: CellCall): void {
     this.calls.add(call);
-    this.#cell.watchdog.watch(this.#checks);
+    this.#cell.watchdog.watch(this.#watched);
     if (this.#state === 'ready') this.#enterCall(call);
     else if (!call.background) this.#entries?.promote();
   }
@@ -130,9 +139,11 @@ export class TenantIsolate {
   async load(blank: BlankIsolate, source: CompiledScript): Promise<void> {
     const { isolate, context, listener } = blank;
     this.#isolate = isolate;
+    this.#blank = blank;
     listener.listen = (emission) => this.#emissions.read(emission);
     listener.worked = (workedMs) => this.#entries?.chargeMainThread(workedMs);
     listener.broken = () => this.#listener.stuck(this);
+    this.#inspected?.open(blank, this);
     const journalEntry = this.#cell.journal.of(ownerOf(this.key));
     journalEntry.set();
     try {
@@ -321,7 +332,7 @@ export class TenantIsolate {
     // So is code that a call has left running when it ended: retired and unwatched, a loop would
     // run for ever.
     if (this.#entries?.idle === false) return;
-    this.#cell.watchdog.unwatch(this.#checks);
+    this.#cell.watchdog.unwatch(this.#watched);
     if (this.#retired && !this.disposed && this.#entries) this.#listener.disposed(this, this.#dispose());
   }
 
@@ -330,10 +341,11 @@ export class TenantIsolate {
     this.#state = 'disposed';
     this.calls.loader?.clearTimers();
     this.#jobs.close();
-    this.#cell.watchdog.unwatch(this.#checks);
+    this.#cell.watchdog.unwatch(this.#watched);
     this.#cell.memory.forget(this.key);
+    this.#inspected?.close();
     if (this.#entries) return this.#entries.close();
-    this.#isolate?.dispose();
+    this.#blank?.dispose();
     return [];
   }
 }

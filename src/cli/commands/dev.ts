@@ -6,6 +6,8 @@ import { FOLDER_ARGUMENTS, FOLDER_OPTIONS, SECRET_OPTIONS } from '../upload/prep
 
 const PAGE_PORT = 7710;
 const PORT = 7711;
+/** That of Node's inspector, which editors know. */
+const INSPECT_PORT = 9229;
 const PORT_MAX = 65_535;
 
 export const dev: Command = defineCommand({
@@ -41,21 +43,35 @@ export const dev: Command = defineCommand({
       value: 'hosts',
       help: 'hosts that are not public and that the code may reach, as 127.0.0.1:3000',
     },
+    inspect: { help: 'let Chrome DevTools or an editor stop in the code, at lines of the source' },
+    inspectPort: {
+      value: 'port',
+      help: 'with --inspect: port of 127.0.0.1 for debuggers; 0 picks a free one',
+      parse: portNumber,
+      default: INSPECT_PORT,
+    },
   },
   examples: [
     { line: 'annex dev', does: 'develop the integration in this folder' },
     { line: 'annex dev hello --egress-allow 127.0.0.1:3000', does: 'let its code reach a local server' },
     { line: 'annex dev --profile staging', does: 'publish each save to a running service' },
+    { line: 'annex dev --inspect', does: 'stop at breakpoints, from chrome://inspect or VS Code' },
     { line: 'annex dev --json', does: 'read what happens as JSON, one object a line' },
   ],
   exits: { 1: 'the folder is none of an integration, or the service cannot be started or reached' },
   json: DEV_EVENT,
   stream: true,
-  async run(context, { service, port, pagePort, egressAllow, ...input }) {
+  async run(context, { service, port, pagePort, egressAllow, inspect, inspectPort, ...input }) {
     // Loaded here: it brings the service, and a watcher of files.
     const { runDev } = await import('../dev/run-dev.ts');
     const isRunning = service || context.profile !== undefined;
-    await runDev(context, { ...input, isRunning, port, pagePort, egressAllow });
+    // Attack: a debugger in a service that others use.
+    if (inspect && isRunning)
+      throw new UsageError(
+        '--inspect lets debuggers into a service of this command; a running one lets none in.',
+      );
+    const debuggers = inspect ? inspectPort : undefined;
+    await runDev(context, { ...input, isRunning, port, pagePort, egressAllow, inspectPort: debuggers });
     return undefined;
   },
 });

@@ -25,7 +25,11 @@ function optionOf({ flag, help, value, isSecret, isSwitch }: Setting): OptionSpe
   return { value: 'value', help, hidden: true, parse: refuse };
 }
 
-const options = Object.fromEntries(SETTINGS.map((setting) => [camel(setting.flag), optionOf(setting)]));
+const options: Readonly<Record<string, OptionSpec>> = {
+  ...Object.fromEntries(SETTINGS.map((setting) => [camel(setting.flag), optionOf(setting)])),
+  // Refused by the settings, with a sentence.
+  inspect: { help: 'an option of `annex dev` alone', hidden: true },
+};
 
 export const serve: Command = defineCommand({
   name: 'serve',

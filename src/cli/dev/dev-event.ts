@@ -14,6 +14,7 @@ export const DEV_EVENT = Type.Union([
     folder: Type.String(),
     service: Type.String({ description: 'The API of the service.' }),
     page: Type.String({ description: 'Address of the page.' }),
+    inspector: Type.Optional(Type.String({ description: 'Host and port for debuggers.' })),
   }),
   Type.Object({
     event: Type.Literal('live'),

@@ -19,18 +19,24 @@ export interface DevService {
   /** The API. */
   readonly url: string;
   readonly isOwn: boolean;
+  /** Host and port for debuggers, where they are let in. */
+  readonly inspector?: string | undefined;
   end(): Promise<void>;
 }
 
 export interface OwnServiceRequest {
   /** Folder of its data. */
   readonly data: string;
+  /** Folder of the integration. */
+  readonly folder: string;
   /** The owner of the integration, which may have every scope. */
   readonly organization: string | undefined;
   /** Port of endpoints. Where it is taken, another one is used. */
   readonly port: number;
   /** Hosts that are not public, and that the code may reach. */
   readonly egressAllow: string | undefined;
+  /** Port for debuggers; undefined lets none in. */
+  readonly inspectPort: number | undefined;
 }
 
 /** The service of the profile, of the variables or of this folder, which must answer. */
@@ -42,7 +48,7 @@ export async function runningService(context: CommandContext): Promise<DevServic
 }
 
 export async function ownService(context: CommandContext, request: OwnServiceRequest): Promise<DevService> {
-  const { data, organization, egressAllow } = request;
+  const { data, folder, organization, egressAllow, inspectPort } = request;
   // Loaded here: the other commands do without a service of their own.
   const [{ readConfig }, { startService }, { loggableError }, { default: pino }] = await Promise.all([
     import('../../config.ts'),
@@ -62,11 +68,14 @@ export async function ownService(context: CommandContext, request: OwnServiceReq
     { name: 'annex', level: 'warn', serializers: { err: loggableError } },
     { write: (line) => sayLine(context, line) },
   );
-  const service = await startService(readConfig(flags, Object.fromEntries(limits)), log);
+  const service = await startService(readConfig(flags, Object.fromEntries(limits)), log, {
+    ...(inspectPort !== undefined && { inspect: { port: inspectPort, sourceFolder: () => folder } }),
+  });
   try {
     const token = await adminToken(data, service.firstAdminToken);
     const annex = context.clientOf(service.controlUrl, token, `${data}/${ADMIN_TOKEN_FILE}`);
-    return { annex, url: service.controlUrl, isOwn: true, end: () => service.stop() };
+    const { controlUrl: url, inspector } = service;
+    return { annex, url, isOwn: true, inspector, end: () => service.stop() };
   } catch (cause) {
     await service.stop();
     throw cause;

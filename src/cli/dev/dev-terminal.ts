@@ -19,6 +19,7 @@ export function showEvent(
       output.line(paint('bold', 'annex dev'), ` watches ${event.folder}. Ctrl-C ends it.`);
       output.line('  page  ', paint('cyan', event.page));
       output.line(`  API   ${event.service}`);
+      if (event.inspector !== undefined) output.line(`  debuggers  ${event.inspector}`);
       return;
     case 'live':
       if (report !== undefined) printProblems(report.problems, report.files, output);

@@ -9,7 +9,7 @@ import { ChangeRounds } from './change-rounds.ts';
 import type { DevEvent } from './dev-event.ts';
 import { openDevFolder, pageToken } from './dev-folder.ts';
 import { DevKeys } from './dev-keys.ts';
-import { type DevService, ownService, runningService } from './dev-service.ts';
+import { type DevService, type OwnServiceRequest, ownService, runningService } from './dev-service.ts';
 import { type DevInput, DevSession, type ProblemReport } from './dev-session.ts';
 import { KEYS_HELP, showEvent } from './dev-terminal.ts';
 import { type Following, followTraffic } from './dev-traffic.ts';
@@ -24,6 +24,8 @@ export interface DevOptions extends DevInput {
   readonly port: number;
   readonly pagePort: number;
   readonly egressAllow: string | undefined;
+  /** Port for debuggers; undefined lets none in. */
+  readonly inspectPort: number | undefined;
 }
 
 /** @returns when the signal or the key `q` has ended it, and everything is stopped */
@@ -57,7 +59,7 @@ async function start(context: CommandContext, { options, folder, stops, quit }: 
   const { upload } = await prepareUpload(context, options);
   const devFolder = await openDevFolder(folder);
   const organization = upload.manifest?.organization;
-  const service = await serviceFor(context, options, { data: devFolder, organization });
+  const service = await serviceFor(context, options, { data: devFolder, folder, organization });
   stops.push(() => service.end());
   const { annex } = service;
   const feed = new EventFeed();
@@ -82,7 +84,10 @@ async function start(context: CommandContext, { options, folder, stops, quit }: 
   stops.push(() => rounds.close());
   const watch = await FolderWatch.start(folder, () => rounds.changed());
   stops.push(() => watch.close());
-  await emit({ event: 'started', folder, service: service.url, page: page.url });
+  await emit({
+    ...{ event: 'started', folder, service: service.url, page: page.url },
+    ...(service.inspector !== undefined && { inspector: service.inspector }),
+  });
   stops.push(feed.listen(trafficFollower(session, { annex, emit, signal }, context)));
   rounds.changed();
   if (!isTerminal.stdin || output.isJson) return;
@@ -107,10 +112,11 @@ function trafficFollower(session: DevSession, following: Following, context: Com
 
 async function serviceFor(
   context: CommandContext,
-  { isRunning, port, egressAllow }: DevOptions,
-  own: { readonly data: string; readonly organization: string | undefined },
+  { isRunning, port, egressAllow, inspectPort }: DevOptions,
+  own: Pick<OwnServiceRequest, 'data' | 'folder' | 'organization'>,
 ): Promise<DevService> {
-  return isRunning ? runningService(context) : ownService(context, { ...own, port, egressAllow });
+  if (isRunning) return runningService(context);
+  return ownService(context, { ...own, port, egressAllow, inspectPort });
 }
 
 function later(ms: number, run: () => void): () => void {

@@ -26,7 +26,13 @@ import type { CallEnd } from '../../../src/protocol/wire.ts';
 import { cellSources } from '../../support/built-once.ts';
 
 const engine = ivm as unknown as Engine;
-const blanks = new BlankIsolates(engine, (await cellSources()).isolate, DEFAULT_LIMITS, () => undefined);
+const blanks = new BlankIsolates({
+  engine,
+  sources: (await cellSources()).isolate,
+  limits: DEFAULT_LIMITS,
+  inspectable: false,
+  onCatastrophe: () => undefined,
+});
 
 /** `wait` has one short entry and never answers; `loop` never ends its entry. */
 const SCRIPT = `(async function (run) {

@@ -84,7 +84,13 @@ describe('warmIsolatesPerCell', () => {
     const engine: Engine = Object.create(ivm, { Isolate: { value: counted } });
     const limits: Limits = { ...DEFAULT_LIMITS, warmIsolatesPerCell };
     const sources = build.sources.map((bytes) => Buffer.from(bytes).toString('utf8'));
-    const blanks = new BlankIsolates(engine, sources, limits, () => undefined);
+    const blanks = new BlankIsolates({
+      engine,
+      sources,
+      limits,
+      inspectable: false,
+      onCatastrophe: () => undefined,
+    });
     const left = () => [...alive].filter((isolate) => !isolate.isDisposed).length;
     await blanks.refill();
     await blanks.refill();

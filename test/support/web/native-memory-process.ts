@@ -18,7 +18,13 @@ const build = await buildCell();
 const sources = build.sources.map((bytes) => Buffer.from(bytes).toString('utf8'));
 build.remove();
 const limits = { ...DEFAULT_LIMITS, isolateHeapMib: Number(heapMib) };
-const blanks = new BlankIsolates(ivm as unknown as Engine, sources, limits, () => undefined);
+const blanks = new BlankIsolates({
+  engine: ivm as unknown as Engine,
+  sources,
+  limits,
+  inspectable: false,
+  onCatastrophe: () => undefined,
+});
 const { context } = await blanks.take(limits.isolateHeapMib, false);
 const before = peakMib();
 const thrown = await context

@@ -15,6 +15,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/http/'],
   ['src/publish/', 'src/delivery/'],
   ['src/calls/'],
+  ['src/inspector/'],
   ['src/cells/'],
   ['src/launch/'],
   ['src/targets/'],
@@ -22,7 +23,12 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/database/', 'src/confinement/'],
   ['src/model/'],
   ['src/protocol/bridge.ts'],
-  ['src/protocol/wire.ts', 'src/protocol/parse-cell-message.ts', 'src/protocol/frames.ts'],
+  [
+    'src/protocol/wire.ts',
+    'src/protocol/parse-cell-message.ts',
+    'src/protocol/frames.ts',
+    'src/protocol/inspection.ts',
+  ],
   ['src/errors.ts', 'src/limits.ts', 'src/own-files.ts', 'src/version.ts'],
 ];
 
@@ -86,6 +92,11 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['cell-process.ts', 'in-flight-task.ts', 'in-flight-tasks.ts'],
     ['cell-death.ts', 'script-requests.ts'],
   ],
+  'src/inspector/': [
+    ['inspector.ts'],
+    ['debugger-connection.ts', 'inspected-targets.ts'],
+    ['inspector-target.ts', 'inspection-settings.ts', 'request-check.ts', 'script-map.ts'],
+  ],
   'src/launch/': [
     ['cell-launch.ts'],
     ['cell-program.ts'],
@@ -148,6 +159,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['isolates/tenant-isolate.ts'],
     ['isolates/cpu-and-wall-limits.ts', 'calls/emission-reader.ts'],
     ['isolates/cell-parts.ts', 'isolates/entry-queue.ts'],
+    ['inspection/cell-inspector.ts', 'inspection/inspected-isolate.ts'],
     ['crypto/'],
     ['calls/'],
     ['isolates/'],

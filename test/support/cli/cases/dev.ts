@@ -40,6 +40,12 @@ export const DEV_CASES: readonly CommandCase[] = [
         says: /--port: "70000" is not a port\./,
       },
       {
+        title: 'debuggers for a running service',
+        run: () => ({ words: ['dev', '--inspect', '--service'] }),
+        code: 2,
+        says: /--inspect lets debuggers into a service of this command; a running one lets none in\./,
+      },
+      {
         title: 'no running service, which was asked for',
         run: async (world) => ({
           words: ['dev', await folderIn(world), '--service', ...FREE],

@@ -33,6 +33,12 @@ export const SERVE_CASES: readonly CommandCase[] = [
         says: /^(?!.*:secret@).*set ANNEX_DATABASE_URL\./s,
       },
       {
+        title: 'inspection, which is for `annex dev` alone',
+        run: () => ({ words: ['serve', '--inspect'] }),
+        code: 2,
+        says: /--inspect is an option of `annex dev` alone: a debugger reads every secret/,
+      },
+      {
         title: 'a data folder that cannot be made',
         run: () => ({ words: ['serve', '--data', '/dev/null/data'] }),
         code: 1,
