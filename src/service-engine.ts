@@ -8,20 +8,21 @@ import type { Config } from './config.ts';
 import type { Engine } from './database/engine.ts';
 import { PostgresEngine } from './database/postgres/postgres-engine.ts';
 import { SqliteEngine } from './database/sqlite/sqlite-engine.ts';
+import type { ServiceTime } from './model/service-time.ts';
 import { VERSION } from './version.ts';
 
 export function engineOf(
   { dataFolder: folder, databaseUrl: url, databaseConnections: connections, acceptLoss }: Config,
-  { log, ticks }: { readonly log: Logger; readonly ticks: () => number },
+  { log, time: { clock, ticks } }: { readonly log: Logger; readonly time: ServiceTime },
 ): Engine {
   if (url === undefined)
     return new SqliteEngine({
-      ...{ folder, clock: () => Date.now(), version: VERSION, acceptLoss },
+      ...{ folder, clock, version: VERSION, acceptLoss },
       onWal: ({ level, message }) => log[level](message),
       onIntegrity: ({ level, message, details }) => log[level](details, message),
     });
   return new PostgresEngine({
-    ...{ url, connections, folder, ticks, wall: () => Date.now(), node: randomUUID(), version: VERSION },
+    ...{ url, connections, folder, ticks, wall: clock, node: randomUUID(), version: VERSION },
     note: (level, message, cause) => log[level](cause === undefined ? {} : { err: cause }, message),
   });
 }

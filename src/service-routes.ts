@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { PublishedScripts } from './calls/published-scripts.ts';
 import type { DeliveryIntake } from './delivery/open-intake.ts';
-import { ProductClient, type ProductClientParts } from './egress/product-client.ts';
+import { ProductClient } from './egress/product-client.ts';
 import { watchProduct } from './egress/product-metrics.ts';
 import { controlRoutes } from './http/control/control-routes.ts';
 import { Followers } from './http/control/following/followers.ts';
@@ -20,9 +20,6 @@ import type { Store } from './store/store.ts';
 import { CallerStatements } from './targets/caller-statements.ts';
 import type { OpenTargets } from './targets/open-targets.ts';
 
-/** Runs a function later. @returns a function that cancels it */
-type After = (ms: number, run: () => void) => () => void;
-
 /** What the routes are registered with. */
 export interface RouteParts {
   readonly processes: Processes;
@@ -32,13 +29,12 @@ export interface RouteParts {
   readonly calls: Calls;
   readonly publisher: Publisher;
   readonly delivery: DeliveryIntake;
-  readonly after: After;
   /** Present where the operator has named the product's API. */
   readonly product?: Product;
 }
 
 export function registerRoutes(
-  { config, limits, metrics, exposition, origins, clock, ticks }: Base,
+  { config, limits, metrics, exposition, origins, clock, ticks, after }: Base,
   {
     processes,
     store,
@@ -47,7 +43,6 @@ export function registerRoutes(
     calls,
     publisher,
     delivery,
-    after,
     product,
   }: RouteParts,
 ): void {
@@ -124,12 +119,12 @@ export function registerRoutes(
 /**
  * What forwards to the product's API, if the operator has named it.
  *
- * @param options `stops` gets the end of the client
+ * @param stops gets the end of the client
  */
 export function createProduct(
-  { config, limits, metrics, origins, clock }: Base,
+  { config, limits, metrics, origins, clock, after }: Base,
   { registry, statementKeys: keys }: Store,
-  { stops, after }: { stops: (() => void | Promise<void>)[]; after: ProductClientParts['after'] },
+  stops: (() => void | Promise<void>)[],
 ): Pick<RouteParts, 'product'> {
   const { productApi: base, productScopes: scopes } = config;
   if (base === undefined) return {};

@@ -19,6 +19,7 @@ import { Launcher } from './confinement/launch.ts';
 import type { Engine } from './database/engine.ts';
 import { DatabaseUnavailable } from './database/unavailable.ts';
 import { type OpenDelivery, openDelivery } from './delivery/open-delivery.ts';
+import type { Connect } from './egress/connector.ts';
 import { Egress } from './egress/egress.ts';
 import { watchEgress } from './egress/egress-metrics.ts';
 import { WebhookClient } from './egress/webhook/webhook-client.ts';
@@ -33,6 +34,7 @@ import type { InspectionSettings } from './inspector/inspection-settings.ts';
 import { Inspector } from './inspector/inspector.ts';
 import { CellLauncher } from './launch/cell-launch.ts';
 import { withoutTokens } from './model/redaction.ts';
+import { MACHINE_TIME, type ServiceTime } from './model/service-time.ts';
 import { SmallChunkRate } from './model/small-chunks.ts';
 import { within } from './model/within.ts';
 import { publishBuiltIns } from './publish/built-ins.ts';
@@ -58,6 +60,8 @@ export interface Service {
   readonly delivery: OpenDelivery;
   /** Host and port for debuggers, where the start lets them in. */
   readonly inspector: string | undefined;
+  /** Calls that have not ended. */
+  readonly callsInFlight: number;
   /** The first admin token, if this start has created it. */
   readonly firstAdminToken: string | undefined;
   /** Finishes what is in flight within `limits.stopMs`, then releases all resources. Idempotent. */
@@ -75,10 +79,17 @@ export interface StartOptions {
   readonly inspect?: InspectionSettings;
   /** What `/metrics` answers instead of the metrics of this node. */
   exposition?(registry: Registry): Exposition;
+  /** The time of a test kit, which sets it forward; else that of this machine. */
+  readonly time?: ServiceTime;
+  /**
+   * Connects outbound requests in place of the network. For the service of a test kit, whose
+   * process passes it: no setting, file or request reaches it.
+   */
+  readonly connect?: Connect;
 }
 
 /** What every step of the start uses. */
-export interface Base {
+export interface Base extends ServiceTime {
   readonly config: Config;
   readonly limits: Config['limits'];
   readonly log: Logger;
@@ -87,10 +98,7 @@ export interface Base {
   readonly exposition: Exposition;
   readonly origins: ServiceOrigins;
   readonly inspector: Inspector | undefined;
-  /** Milliseconds since 1970. */
-  readonly clock: () => number;
-  /** Monotonic milliseconds. */
-  readonly ticks: () => number;
+  readonly connect?: Connect;
 }
 
 type Stop = () => void | Promise<void>;
@@ -104,10 +112,9 @@ type Stop = () => void | Promise<void>;
 export async function startService(
   config: Config,
   log: Logger,
-  { prepared, inspect, exposition }: StartOptions = {},
+  { prepared, inspect, exposition, time = MACHINE_TIME, connect }: StartOptions = {},
 ): Promise<Service> {
-  const ticks = () => performance.now();
-  const engine = engineOf(config, { log, ticks });
+  const engine = engineOf(config, { log, time });
   const metrics = new CallMetrics();
   const base: Base = {
     config,
@@ -117,8 +124,10 @@ export async function startService(
     exposition: exposition?.(metrics.registry) ?? metrics.registry,
     origins: new ServiceOrigins(config),
     inspector: inspect && new Inspector(inspect, config),
+    ...time,
+    // Nodes agree on that of their database.
     clock: engine.clock,
-    ticks,
+    ...(connect && { connect }),
   };
   let stopping: Promise<void> | undefined;
   // Run last to first, when the start fails and at the end of a stop.
@@ -149,11 +158,10 @@ export async function startService(
     stops.push(() => outbound.webhooks.close());
     const publisher = createPublisher(base, { processes, store, calls, stops });
     const delivery = createDelivery(base, { store, targets, calls, webhooks: outbound.webhooks });
-    const product = createProduct(base, store, { stops, after: later });
+    const product = createProduct(base, store, stops);
     registerRoutes(base, {
       ...{ processes, store, targets, listeners, calls, publisher, delivery },
       ...product,
-      after: later,
     });
     stops.push(() => listeners.control.close());
     stops.push(() => listeners.public.close());
@@ -171,6 +179,9 @@ export async function startService(
       pool: calls.pool,
       delivery,
       inspector: await base.inspector?.listen(store.registry),
+      get callsInFlight() {
+        return calls.dispatch.inFlight;
+      },
       firstAdminToken: await store.tokens.firstAdmin(),
       stop: () => {
         stopping ??= stopService(base, { delivery, listeners, calls }).then(unwind);
@@ -227,18 +238,19 @@ function createListeners({ config, limits, log, metrics, ticks }: Base, isStoppi
 export type Listeners = ReturnType<typeof createListeners>;
 
 /** The clients of outbound connections: `fetch` of integrations, and webhooks. */
-function createOutbound({ config, limits, metrics, origins }: Base, listeners: Listeners) {
+function createOutbound({ config, limits, metrics, origins, after, connect }: Base, listeners: Listeners) {
   const { control, public: open } = listeners;
   const shared = {
     policy: config.egress,
     limits,
     findLoopback: loopbackListeners({ origins, control: control.server, open: open.server }),
     controlPort: () => (control.server.address() as AddressInfo | null)?.port,
+    ...(connect && { connect }),
   };
   const egress = new Egress({ ...shared, hostsRequired: config.egressManifest === 'required' });
   watchEgress(metrics.registry, egress);
   const allowHttp = config.webhookHttp === 'allow';
-  return { egress, webhooks: new WebhookClient({ ...shared, allowHttp, after: later }) };
+  return { egress, webhooks: new WebhookClient({ ...shared, allowHttp, after }) };
 }
 
 function openServiceStore({ config, limits, log, clock }: Base, engine: Engine, webhooks: WebhookClient) {
@@ -296,7 +308,7 @@ function startCalls(
 }
 export type Calls = ReturnType<typeof startCalls>;
 
-function createCallLog({ limits, log, metrics, clock, ticks }: Base, store: Store): CallLog {
+function createCallLog({ limits, log, metrics, clock, ticks, after }: Base, store: Store): CallLog {
   return new CallLog({
     logs: store.logs,
     registry: store.registry,
@@ -304,7 +316,7 @@ function createCallLog({ limits, log, metrics, clock, ticks }: Base, store: Stor
     metrics,
     clock,
     ticks,
-    after: later,
+    after,
     linesKept: limits.logLinesPerInstallation,
     contained: (change) => log.warn(change, 'an installation may be crashing cells'),
     failed: ({ tenant, integration, version }, requestId, { detail, ...end }) => {
@@ -316,11 +328,11 @@ function createCallLog({ limits, log, metrics, clock, ticks }: Base, store: Stor
 }
 
 function createPublisher(
-  { config, limits }: Base,
+  { config, limits, after }: Base,
   { processes, store, calls, stops }: { processes: Processes; store: Store; calls: Calls; stops: Stop[] },
 ): Publisher {
   const { program, confinement } = processes.bundlers;
-  const bundlers = new SpareBundler({ launcher: new Launcher(program, confinement), after: later });
+  const bundlers = new SpareBundler({ launcher: new Launcher(program, confinement), after });
   stops.push(() => bundlers.close());
   return new Publisher({
     registry: store.registry,
@@ -363,7 +375,7 @@ interface DeliverParts extends Pick<RouteParts, 'store' | 'targets' | 'calls'> {
 }
 
 function createDelivery(
-  { limits, log, metrics, clock, ticks }: Base,
+  { limits, log, metrics, clock, ticks, after }: Base,
   { store, targets: { targets }, calls, webhooks }: DeliverParts,
 ): OpenDelivery {
   return openDelivery({
@@ -378,7 +390,7 @@ function createDelivery(
     ticks,
     randomBytes,
     chance: Math.random,
-    after: later,
+    after,
     limitMet: (limit) => metrics.limitMet(limit),
     onError: (cause, what) => reported(log, what)(cause),
   });
@@ -390,10 +402,4 @@ function reported(log: Logger, what: string): (cause: unknown) => void {
     if (cause instanceof DatabaseUnavailable) log.debug({ err: cause }, what);
     else log.error({ err: cause }, what);
   };
-}
-
-/** Runs something later; the timer does not keep the process alive. @returns cancels it */
-function later(ms: number, run: () => void): () => void {
-  const timer = setTimeout(run, ms).unref();
-  return () => clearTimeout(timer);
 }

@@ -10,7 +10,7 @@ import { type Config, readConfig } from '../config.ts';
 import { loggableError } from '../errors.ts';
 import type { InspectionSettings } from '../inspector/inspection-settings.ts';
 import type { Limits } from '../limits.ts';
-import { type Service, startService } from '../service.ts';
+import { type Service, type StartOptions, startService } from '../service.ts';
 import type { Processes } from '../service-processes.ts';
 
 export interface TemporaryOptions {
@@ -30,10 +30,14 @@ export interface TemporaryOptions {
    * when many services are started. The service does not remove it.
    */
   readonly prepare?: (config: Config) => Promise<Processes>;
+  /** What a test kit has in place of the time and of the network. */
+  readonly standIns?: Pick<StartOptions, 'time' | 'connect'>;
 }
 
 export interface TemporaryService {
   readonly service: Service;
+  /** Its limits: the defaults, with those of the options. */
+  readonly limits: Limits;
   /** Stops the service and removes its folder. */
   end(): Promise<void>;
 }
@@ -61,10 +65,11 @@ export async function startTemporaryService(options: TemporaryOptions = {}): Pro
     const prepared = await options.prepare?.(config);
     const { inspect } = options;
     const service = await startService(config, log, {
+      ...options.standIns,
       ...(prepared && { prepared }),
       ...(inspect && { inspect }),
     });
-    return { service, end: () => service.stop().finally(removeFolder) };
+    return { service, limits: config.limits, end: () => service.stop().finally(removeFolder) };
   } catch (cause) {
     await removeFolder();
     throw cause;

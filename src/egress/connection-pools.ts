@@ -21,7 +21,7 @@ export interface ConnectionPoolsParts {
   readonly limit: LimitMet;
   readonly connectionsPerOrigin: number;
   readonly headerBytes: number;
-  connectorTo(target: Target): buildConnector.connector;
+  connectorTo(target: Target, owner: string): buildConnector.connector;
 }
 
 /** A connection in process. */
@@ -71,7 +71,9 @@ export class ConnectionPools {
     const suffix = inProcess === undefined ? '' : ` ${inProcess.loopback.kind} ${inProcess.depth}`;
     const key = `${owner} ${url.origin}${suffix}`;
     const dial = () =>
-      inProcess === undefined ? this.#parts.connectorTo(targetOf(url)) : loopbackConnector(inProcess, owner);
+      inProcess === undefined
+        ? this.#parts.connectorTo(targetOf(url), owner)
+        : loopbackConnector(inProcess, owner);
     const entry = this.#entries.get(key) ?? { pool: this.#newPool(url, dial()), users: 0 };
     clearTimeout(entry.idle);
     entry.users += 1;

@@ -9,6 +9,7 @@
  */
 import type { LookupFunction, Socket } from 'node:net';
 import { isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { buildConnector } from 'undici';
 import type { LimitMet } from '../limits.ts';
 import { EgressError } from './egress-error.ts';
@@ -21,6 +22,15 @@ import { isOfThisMachine } from './this-machine.ts';
  */
 const REFUSED = 'The address may not be reached from here.';
 
+/**
+ * Opens a connection without the network: what a test kit has in its place. It gets HTTP/1.1 as it
+ * is, for `https` too.
+ *
+ * @param origin scheme, host and port of the URL
+ * @param owner who connects: an installation, or the endpoint of a delivery
+ */
+export type Connect = (origin: string, owner: string) => Duplex;
+
 export interface ConnectorParts {
   readonly policy: EgressPolicy;
   readonly lookup: Lookup;
@@ -30,6 +40,8 @@ export interface ConnectorParts {
    * The port of the control listener of this service, once it is known: never reached by a fetch.
    */
   controlPort(): number | undefined;
+  /** Connects in place of the network. The policy is asked first, as for the network. */
+  readonly connect?: ((origin: string) => Duplex) | undefined;
 }
 
 /** Makes undici's connector for one target. */
@@ -51,6 +63,10 @@ export function connectorTo(target: Target, parts: ConnectorParts): buildConnect
       callback(cause as EgressError, null);
       return;
     }
+    const { connect } = parts;
+    // On the next tick: undici is not ready for a connection at once.
+    if (connect !== undefined)
+      return process.nextTick(() => callback(null, connect(originOf(options)) as Socket));
     dial(options, (...[error, socket]) => {
       if (error !== null) return callback(error, null);
       try {
@@ -124,5 +140,7 @@ function checkedLookup(target: Target, parts: ConnectorParts): LookupFunction {
     );
   };
 }
+
+const originOf = ({ protocol, host = '' }: buildConnector.Options): string => `${protocol}//${host}`;
 
 const nameOf = ({ host, port }: Target): string => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;

@@ -13,7 +13,7 @@ import { BODILESS_STATUSES } from '../model/bodiless-statuses.ts';
 import { SmallChunkRate } from '../model/small-chunks.ts';
 import { answerTo } from './answer-to.ts';
 import { ConnectionPools, type PoolLease, targetOf } from './connection-pools.ts';
-import { checkTarget, connectorTo, refusedTarget } from './connector.ts';
+import { type Connect, checkTarget, connectorTo, refusedTarget } from './connector.ts';
 import { Deadline } from './deadline.ts';
 import { Decoding } from './decoding.ts';
 import { EgressError, type FetchResult, overLimit } from './egress-error.ts';
@@ -79,6 +79,8 @@ export interface EgressParts {
   readonly findLoopback?: FindLoopback;
   /** The port of the control listener of this service, once it is known: no list opens it. */
   readonly controlPort?: () => number | undefined;
+  /** Connects in place of the network; absent outside of test kits. */
+  readonly connect?: Connect;
 }
 
 /** The destination of a request for the log: its origin, or its scheme if it has no origin. */
@@ -121,7 +123,7 @@ export class Egress {
 
   constructor(parts: EgressParts) {
     const { policy, limits, lookup = dnsLookup((host) => policy.allowsName(host)) } = parts;
-    const { controlPort = () => undefined } = parts;
+    const { controlPort = () => undefined, connect } = parts;
     this.#policy = policy;
     this.#limits = limits;
     this.#tally = new FetchTally({
@@ -136,7 +138,11 @@ export class Egress {
       limit: { name: 'fetchConnections', max: limits.fetchConnections },
       connectionsPerOrigin: limits.fetchConnectionsPerOrigin,
       headerBytes: limits.fetchHeaderBytes,
-      connectorTo: (target) => connectorTo(target, { policy, lookup, connectLimit, controlPort }),
+      connectorTo: (target, owner) =>
+        connectorTo(target, {
+          ...{ policy, lookup, connectLimit, controlPort },
+          connect: connect && ((origin) => connect(origin, owner)),
+        }),
     });
   }
 

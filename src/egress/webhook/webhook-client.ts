@@ -9,7 +9,7 @@
  */
 import type { Limits } from '../../limits.ts';
 import { ConnectionPools } from '../connection-pools.ts';
-import { connectorTo } from '../connector.ts';
+import { type Connect, connectorTo } from '../connector.ts';
 import type { EgressError } from '../egress-error.ts';
 import type { FindLoopback } from '../loopback.ts';
 import { dnsLookup, type Lookup } from '../names.ts';
@@ -42,6 +42,8 @@ export interface WebhookClientParts {
   readonly findLoopback?: FindLoopback;
   /** The port of the control listener of this service, once it is known: no list opens it. */
   readonly controlPort?: () => number | undefined;
+  /** Connects in place of the network; absent outside of test kits. */
+  readonly connect?: Connect;
   /** Runs a function later. @returns a function that cancels it */
   readonly after: After;
 }
@@ -62,7 +64,7 @@ export class WebhookClient {
 
   constructor(parts: WebhookClientParts) {
     const { policy, limits, allowHttp, lookup = dnsLookup((host) => policy.allowsName(host)) } = parts;
-    const { findLoopback = () => undefined, controlPort = () => undefined, after } = parts;
+    const { findLoopback = () => undefined, controlPort = () => undefined, connect, after } = parts;
     const answerBytes = { headBytes: limits.fetchHeaderBytes, bodyBytes: limits.webhookResponseBytes };
     const connectLimit = { name: 'webhookConnectMs', max: limits.webhookConnectMs } as const;
     this.#parts = { policy, limits, allowHttp, findLoopback, after };
@@ -70,8 +72,11 @@ export class WebhookClient {
       limit: { name: 'webhookConnections', max: limits.webhookConnections },
       connectionsPerOrigin: limits.deliveriesInFlightPerEndpoint,
       headerBytes: limits.fetchHeaderBytes,
-      connectorTo: (target) => {
-        const dial = connectorTo(target, { policy, lookup, connectLimit, controlPort });
+      connectorTo: (target, owner) => {
+        const dial = connectorTo(target, {
+          ...{ policy, lookup, connectLimit, controlPort },
+          connect: connect && ((origin) => connect(origin, owner)),
+        });
         return inTime(withAnswerBound(dial, answerBytes), connectLimit, after);
       },
     });
