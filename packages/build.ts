@@ -1,6 +1,7 @@
 /**
  * `npm run packages`: builds and packs the npm packages of this repository, `annex`,
- * `@annex/sdk`, `@annex/client` and `@annex/components`, as `dist/*.tgz`. All have the version of the repository.
+ * `@annex/sdk`, `@annex/client`, `@annex/components` and `@annex/testing`, as `dist/*.tgz`. All have
+ * the version of the repository.
  *
  * Each package is put together in `dist/<name>/` and packed by npm itself. Publishes nothing.
  */
@@ -72,8 +73,15 @@ async function components(folder: string): Promise<object> {
   return {};
 }
 
+async function testing(folder: string, { version }: Manifest): Promise<object> {
+  const into = join(folder, 'dist');
+  // It has the client in it. Of the service it has types alone: that is another process.
+  await compile({ config: 'packages/testing/tsconfig.json', root: '.', into });
+  return { dependencies: { annex: version } };
+}
+
 /** Folder below `packages/` → what makes it. */
-const PACKAGES: Readonly<Record<string, Assemble>> = { annex, sdk, client, components };
+const PACKAGES: Readonly<Record<string, Assemble>> = { annex, sdk, client, components, testing };
 
 /** Builds all packages into a folder, in place of what it has. @returns the paths of the archives */
 export async function buildPackages(into: string): Promise<readonly string[]> {

@@ -30,6 +30,8 @@ export interface NewIntegration {
   readonly organization: string;
   /** Version or place of `@annex/sdk` for `package.json`. */
   readonly sdk: string;
+  /** The same of `@annex/testing`. */
+  readonly testing: string;
 }
 
 /** @returns paths of the files that were written. @throws Failure where the folder has files */

@@ -43,6 +43,10 @@ export const newCommand: Command = defineCommand({
       value: 'spec',
       help: 'version of @annex/sdk, or the path of its package; default: the archive that a project above has it from, else the version of this program',
     },
+    testing: {
+      value: 'spec',
+      help: 'the same of @annex/testing',
+    },
   },
   examples: [
     { line: 'annex new', does: 'list the templates' },
@@ -56,7 +60,7 @@ export const newCommand: Command = defineCommand({
       files: Type.Array(Type.String()),
     }),
   ]),
-  async run(context, { template, folder, name, organization, sdk }) {
+  async run(context, { template, folder, name, organization, sdk, testing }) {
     const { output, cwd } = context;
     if (template === undefined) return listed(context);
     const into = resolve(cwd, folder ?? template);
@@ -66,7 +70,8 @@ export const newCommand: Command = defineCommand({
       folder: into,
       name: own,
       organization: String(organization),
-      sdk: sdk === undefined ? (packedSdk(dirname(into)) ?? VERSION) : sdkOf(sdk, cwd),
+      sdk: specOf('@annex/sdk', sdk, { into, cwd }),
+      testing: specOf('@annex/testing', testing, { into, cwd }),
     });
     const shown = relative(cwd, into) || '.';
     output.result({ template, folder: shown, name: own, files }, () => {
@@ -114,23 +119,30 @@ function nameOf(folder: string): string {
 }
 
 /** A path is that of a package on this disk. */
-const sdkOf = (spec: string, cwd: string): string =>
-  existsSync(resolve(cwd, spec)) ? `file:${resolve(cwd, spec)}` : spec;
+const givenSpec = (spec: string, cwd: string): string =>
+  existsSync(resolve(cwd, spec)) ? `${FILE}${resolve(cwd, spec)}` : spec;
+
+/** What `package.json` of the new folder says of a package. */
+const specOf = (
+  name: string,
+  given: string | undefined,
+  { into, cwd }: { into: string; cwd: string },
+): string => (given === undefined ? (packedSpec(name, dirname(into)) ?? VERSION) : givenSpec(given, cwd));
 
 /**
- * The archive that the nearest project above has the SDK from: the registry may not have it then.
+ * The archive that the nearest project above has a package from: the registry may not have it then.
  */
-function packedSdk(folder: string): string | undefined {
-  const spec = sdkSpecIn(join(folder, 'package.json'));
+function packedSpec(name: string, folder: string): string | undefined {
+  const spec = specIn(name, join(folder, 'package.json'));
   if (spec?.startsWith(FILE)) return `${FILE}${resolve(folder, spec.slice(FILE.length))}`;
-  return spec !== undefined || dirname(folder) === folder ? undefined : packedSdk(dirname(folder));
+  return spec !== undefined || dirname(folder) === folder ? undefined : packedSpec(name, dirname(folder));
 }
 
-function sdkSpecIn(file: string): string | undefined {
+function specIn(name: string, file: string): string | undefined {
   if (!existsSync(file)) return undefined;
   try {
     const { dependencies, devDependencies } = JSON.parse(readFileSync(file, 'utf8'));
-    const spec: unknown = { ...devDependencies, ...dependencies }['@annex/sdk'];
+    const spec: unknown = { ...devDependencies, ...dependencies }[name];
     return typeof spec === 'string' ? spec : undefined;
   } catch {
     // It is of another project, and not for this command to report.

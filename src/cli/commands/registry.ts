@@ -31,6 +31,7 @@ import { rollback } from './rollback.ts';
 import { secrets } from './secrets.ts';
 import { serve } from './serve.ts';
 import { tail } from './tail.ts';
+import { test } from './test.ts';
 import { token } from './token.ts';
 import { trigger } from './trigger.ts';
 import { types } from './types.ts';
@@ -45,6 +46,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   dev,
   check,
   types,
+  test,
   publish,
   integrations,
   versions,

@@ -66,10 +66,16 @@ beforeAll(async () => {
 }, SET_UP_MS);
 afterAll(() => rm(base, { recursive: true, force: true }));
 
-test('the packages are four, of the version of the repository', async () => {
+test('the packages are five, of the version of the repository', async () => {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
-  expect([...archives.keys()].sort()).toEqual(['annex', 'annex-client', 'annex-components', 'annex-sdk']);
-  for (const name of ['annex', '@annex/sdk', '@annex/client', '@annex/components']) {
+  expect([...archives.keys()].sort()).toEqual([
+    'annex',
+    'annex-client',
+    'annex-components',
+    'annex-sdk',
+    'annex-testing',
+  ]);
+  for (const name of ['annex', '@annex/sdk', '@annex/client', '@annex/components', '@annex/testing']) {
     const manifest = join(user.path, 'node_modules', name, 'package.json');
     expect(JSON.parse(await readFile(manifest, 'utf8'))).toMatchObject({ name, version });
   }
@@ -202,7 +208,7 @@ async function writeTemplates(folder: string): Promise<readonly string[]> {
   for (const template of templates)
     await writeNew({
       ...{ template, folder: join(folder, template), name: template },
-      ...{ organization: 'acme', sdk: '*' },
+      ...{ organization: 'acme', sdk: '*', testing: '*' },
     });
   const settings = { extends: '@annex/sdk/tsconfig.json', include: ['*/src'] };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings));

@@ -9,6 +9,7 @@ import { OPERATOR_CASES } from './cases/operator.ts';
 import { PROFILE_CASES } from './cases/profile.ts';
 import { PROGRAM_CASES } from './cases/program.ts';
 import { SERVE_CASES } from './cases/serve.ts';
+import { TEST_CASES } from './cases/test.ts';
 import { TOKEN_CASES } from './cases/token.ts';
 import { TRAFFIC_CASES } from './cases/traffic.ts';
 import { TYPES_CASES } from './cases/types.ts';
@@ -18,6 +19,7 @@ export const COMMAND_CASES: readonly CommandCase[] = [
   ...SERVE_CASES,
   ...DEV_CASES,
   ...TYPES_CASES,
+  ...TEST_CASES,
   ...AUTHOR_CASES,
   ...INTEGRATION_CASES,
   ...INSTALLATION_CASES,

@@ -171,7 +171,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['commands/'],
     ['dev/'],
     ['demo.ts', 'doctor/machine-checks.ts', 'doctor/service-checks.ts', 'reference.ts'],
-    ['demo-tour.ts', 'installation/', 'operator/', 'traffic/'],
+    ['demo-tour.ts', 'installation/', 'operator/', 'traffic/', 'testing/'],
     ['upload/publish-upload.ts'],
     ['upload/prepared-upload.ts'],
     ['upload/folder-upload.ts', 'upload/secret-values.ts', 'upload/upload-'],
@@ -291,7 +291,7 @@ describe('layers', () => {
     // Pure rules and settings without values may be shared.
     const shared = /^src\/(cli|model)\/|^src\/(settings|version|own-files)\.ts$/;
     const ofMachine =
-      /^src\/cli\/(backup|copy|vault-rotate|demo|temporary-service|sdk-declarations|dev\/|operator|doctor|typed-folder|upload-folder)/;
+      /^src\/cli\/(backup|copy|vault-rotate|demo|temporary-service|sdk-declarations|dev\/|testing\/|operator|doctor|typed-folder|upload-folder)/;
     // An upload has the files that the service's bundler would reach, by the same rules.
     const ofUploads = /^src\/(bundle\/|limits\.ts)/;
     const isShared = (path: string, target: string) =>

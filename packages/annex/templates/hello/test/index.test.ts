@@ -1,9 +1,11 @@
+import { load } from '@annex/testing';
 import { expect, test } from 'vitest';
-import integration from '../src/index.ts';
-import { call, requestEvent } from './call.ts';
+
+const app = await load('.');
 
 test('greets by name', async () => {
-  const environment = { integration: { name: '{{name}}' } };
-  const answer = await call(integration, requestEvent('GET', 'https://example.com/?name=Ada'), environment);
+  const installation = await app.install();
+  const answer = await installation.fetch('/?name=Ada');
   expect(await answer.json()).toEqual({ hello: 'Ada', from: '{{name}}' });
+  expect(installation.logs).toMatchObject([{ level: 'info', text: "greeting { name: 'Ada' }" }]);
 });

@@ -1,10 +1,10 @@
+import { load } from '@annex/testing';
 import { expect, test } from 'vitest';
-import integration from '../src/index.ts';
-import { call, requestEvent } from './call.ts';
+
+const app = await load('.');
 
 const SECRET = 'a-secret-of-the-sender-for-tests';
 const BODY = JSON.stringify({ eventId: 'evt_1', type: 'site_view' });
-const environment = { installation: { configuration: { webhook_secret: SECRET } } };
 
 /** A signature as senders make it: the time, and the HMAC of the time and the body. */
 async function signed(body: string, secret: string): Promise<string> {
@@ -16,15 +16,21 @@ async function signed(body: string, secret: string): Promise<string> {
   return `t=${t},v1=${Array.from(mac, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
-const post = (signature: string) =>
-  requestEvent('POST', 'https://example.com/', { 'x-platform-signature': signature }, BODY);
+async function post(signature: string): Promise<Response> {
+  const installation = await app.install({ configuration: { webhook_secret: SECRET } });
+  return installation.fetch('/', {
+    method: 'POST',
+    headers: { 'x-platform-signature': signature },
+    body: BODY,
+  });
+}
 
 test('accepts an event that is signed with the secret', async () => {
-  const answer = await call(integration, post(await signed(BODY, SECRET)), environment);
+  const answer = await post(await signed(BODY, SECRET));
   expect([answer.status, await answer.json()]).toEqual([200, { received: true }]);
 });
 
 test('refuses an event that is signed with another secret', async () => {
-  const answer = await call(integration, post(await signed(BODY, 'another-secret-of-nobody')), environment);
+  const answer = await post(await signed(BODY, 'another-secret-of-nobody'));
   expect(answer.status).toBe(401);
 });

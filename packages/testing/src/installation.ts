@@ -1,0 +1,247 @@
+/**
+ * One installation of the integration under test. Each step resolves when all that it has begun is
+ * done, `waitUntil` and the deliveries that are due included: what a test reads next is complete.
+ */
+import type { TestRequest } from '../../../src/cli/testing/test-messages.ts';
+import type { Annex, Delivery, LogLine, PostedEvent } from '../../client/src/index.ts';
+import { Component, type Values } from './component.ts';
+import { type Duration, milliseconds } from './duration.ts';
+import type { Mocks, SentRequest } from './fetch-table.ts';
+import type { OutboundRequests } from './outbound-requests.ts';
+
+export interface InstallOptions {
+  /** Values of the properties of the configuration. */
+  readonly configuration?: Values;
+  /** Spaces to install into, with the values of their configurations. */
+  readonly spaces?: Readonly<Record<string, Values>>;
+  /** Sites to install into, with the values of their configurations. */
+  readonly sites?: Readonly<Record<string, Values>>;
+  /** Values of secrets. They are those of the integration: later installs keep them. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** Mocks of this installation; they win over those of `load()`. */
+  readonly fetches?: Mocks;
+  /** The organization that installs; one that has nothing else unless given. */
+  readonly organization?: string;
+}
+
+export interface RenderOptions {
+  readonly props?: Values;
+  /** Where it is shown. */
+  readonly context?: Values;
+  /** Id of the user to whom it is shown. */
+  readonly userId?: string;
+}
+
+/** Members of an event, without its type and its organization. */
+export type EventMembers<Type extends PostedEvent['type']> = Omit<
+  Extract<PostedEvent, { type: Type }>,
+  'type' | 'organization' | 'installationId'
+>;
+
+interface Parts {
+  readonly annex: Annex;
+  readonly service: { ready: unknown; ask<Value>(request: TestRequest): Promise<Value>; answerBy: AnswerBy };
+  readonly outbound: OutboundRequests;
+}
+type AnswerBy = (answering: OutboundRequests['answer']) => () => void;
+
+interface Identity {
+  readonly integration: string;
+  readonly id: string;
+  readonly organization: string;
+  readonly endpoint: string;
+}
+
+const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+export class Installation {
+  readonly id: string;
+  readonly organization: string;
+  /** The public endpoint, without a slash at its end. */
+  readonly endpoint: string;
+  readonly #integration: string;
+  readonly #parts: Parts;
+  readonly #stopAnswering: () => void;
+  #logs: readonly LogLine[] = [];
+  #deliveries: readonly Delivery[] = [];
+  #shown: Component | undefined;
+  #isClosed = false;
+
+  /** @internal `app.install()` makes it */
+  constructor(parts: Parts, { integration, id, organization, endpoint }: Identity) {
+    this.#parts = parts;
+    this.#integration = integration;
+    this.id = id;
+    this.organization = organization;
+    this.endpoint = endpoint.replace(/\/$/, '');
+    this.#stopAnswering = parts.service.answerBy((request) => parts.outbound.answer(request));
+  }
+
+  /** Lines of its log, oldest first, as they were at the end of the last step. */
+  get logs(): readonly LogLine[] {
+    return this.#logs;
+  }
+
+  /** Deliveries of events and tasks, oldest first, as they were at the end of the last step. */
+  get deliveries(): readonly Delivery[] {
+    return this.#deliveries;
+  }
+
+  /** Requests that its code has sent to other servers, and webhooks, oldest first. */
+  get fetches(): readonly SentRequest[] {
+    return this.#parts.outbound.sent;
+  }
+
+  /**
+   * Sends a request to the public endpoint.
+   *
+   * @param path below the endpoint, or a whole URL
+   */
+  fetch(path: string | URL = '/', init: RequestInit = {}): Promise<Response> {
+    const url = URL.canParse(path) ? path : `${this.endpoint}${`${path}`.startsWith('/') ? '' : '/'}${path}`;
+    return this.#step(async () => {
+      const answer = await fetch(url, { redirect: 'manual', ...init });
+      const { status, statusText, headers } = answer;
+      const body = await answer.arrayBuffer();
+      return new Response(NO_BODY.has(status) ? null : body, { status, statusText, headers });
+    });
+  }
+
+  /** Draws a component, as it is shown at first. */
+  async render(componentId: string, options: RenderOptions = {}): Promise<Component> {
+    const { props, context, userId } = options;
+    const place = { ...(context && { context }), ...(userId !== undefined && { auth: { userId } }) };
+    const { annex } = this.#parts;
+    const component = await Component.draw({
+      componentId,
+      ...(props && { props }),
+      render: (request) =>
+        this.#step(() => annex.installations.render(this.#integration, this.id, { ...place, ...request })),
+    });
+    this.#shown = component;
+    return component;
+  }
+
+  /** `press()` of the component that was rendered last, or of the modal that it has opened. */
+  press(label: string): Promise<void> {
+    return this.#inFront.press(label);
+  }
+
+  /** `type()` of the component that was rendered last, or of the modal that it has opened. */
+  type(field: string, value: string): Promise<void> {
+    return this.#inFront.type(field, value);
+  }
+
+  /**
+   * Posts an event of the host product for this installation.
+   *
+   * @returns what became of its deliveries
+   */
+  async emit<Type extends PostedEvent['type']>(
+    type: Type,
+    members: EventMembers<Type>,
+  ): Promise<readonly Delivery[]> {
+    const { organization, id } = this;
+    const event = { type, organization, installationId: id, ...members } as unknown as PostedEvent;
+    const posted = await this.#step(() => this.#parts.annex.events.post(event));
+    return this.#deliveries.filter(({ eventId }) => 'eventId' in posted && eventId === posted.eventId);
+  }
+
+  /** Sets properties of its configuration; null unsets one. The others stay. */
+  async configure(configuration: Values): Promise<void> {
+    const { installations } = this.#parts.annex;
+    await this.#step(() =>
+      installations.update(this.#integration, this.id, { configuration }, { configuration: 'merge' }),
+    );
+  }
+
+  /** Installs into a space or a site, and sets its configuration. */
+  async addTo(
+    place: { readonly space: string } | { readonly site: string },
+    configuration: Values = {},
+  ): Promise<void> {
+    const { annex, outbound } = this.#parts;
+    const { spaces, sites } = annex;
+    const at = [this.#integration, this.id] as const;
+    await this.#step(async () => {
+      const { urls } = await ('space' in place ? spaces.create(...at, place) : sites.create(...at, place));
+      outbound.addEndpoint(urls.publicEndpoint);
+      const edit = { configuration };
+      await ('space' in place
+        ? spaces.update(...at, place.space, edit)
+        : sites.update(...at, place.site, edit));
+    });
+  }
+
+  /**
+   * Sets the time of the service forward. Retries and tasks that become due are done, each at its
+   * time. The time of the code of the integration stays that of the machine.
+   */
+  async advance(duration: Duration): Promise<void> {
+    const ms = milliseconds(duration);
+    await this.#step(() => this.#parts.service.ask({ ask: 'advance', ms }));
+  }
+
+  /** Waits until all that its code has begun is done; each step does so itself. */
+  async settle(): Promise<void> {
+    await this.#step(async () => undefined);
+  }
+
+  /**
+   * Removes it. A second time does nothing.
+   *
+   * @throws the error of a request that no mock has answered since the last step
+   */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const { annex, service, outbound } = this.#parts;
+    await annex.installations.delete(this.#integration, this.id);
+    await service.ask({ ask: 'settle' });
+    this.#stopAnswering();
+    outbound.check();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  get #inFront(): Component {
+    if (this.#shown === undefined) throw new Error('Nothing is shown: call render() before.');
+    return this.#shown.inFront;
+  }
+
+  /** @throws the error of the step, or of a request of the code that no mock answers */
+  async #step<Value>(step: () => PromiseLike<Value>): Promise<Value> {
+    const { service, outbound } = this.#parts;
+    let failure: unknown;
+    const value = await Promise.resolve()
+      .then(step)
+      .catch((cause: unknown) => {
+        failure = cause ?? new Error('The step failed.');
+        return undefined as Value;
+      });
+    await service.ask({ ask: 'settle' });
+    // First: the failure is mostly its consequence.
+    outbound.check();
+    if (failure !== undefined) throw failure;
+    await this.#read();
+    return value;
+  }
+
+  async #read(): Promise<void> {
+    const { logs, deliveries } = this.#parts.annex;
+    const [lines, delivered] = await Promise.all([
+      all(logs.all({ installation: this.id })),
+      all(deliveries.all({ installation: this.id })),
+    ]);
+    this.#logs = lines.reverse();
+    this.#deliveries = delivered.reverse();
+  }
+}
+
+async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const found: Item[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}

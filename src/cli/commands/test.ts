@@ -1,0 +1,83 @@
+/**
+ * `annex test`: runs the tests of a folder with its own test runner, on the Node that comes with
+ * Annex. With its hidden switch it is the service that `@annex/testing` starts.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import Type from 'typebox';
+import { type Command, defineCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { EXIT } from '../terminal/exit-code.ts';
+import { type TestRunner, testRunnerOf } from '../testing/test-runner.ts';
+
+export const test: Command = defineCommand({
+  name: 'test',
+  summary: 'run the tests of an integration',
+  description: [
+    'Runs the tests of a folder with vitest, where its package.json has it, else with `node --test`, on the Node that comes with Annex. Tests that use @annex/testing run the integration in a real isolate with the limits of production.',
+  ],
+  arguments: {
+    folder: { help: 'folder of the integration; default: this one', optional: true },
+    files: { help: 'test files to run; default: all', optional: true, variadic: true },
+  },
+  options: {
+    service: { help: 'be the service of @annex/testing, on standard input and output', hidden: true },
+  },
+  examples: [
+    { line: 'annex test', does: 'run all tests of this folder' },
+    { line: 'annex test hello test/index.test.ts', does: 'run one file of the folder hello' },
+  ],
+  exits: { 1: 'a test failed, or there are none' },
+  json: Type.Object(
+    { runner: Type.Enum(['vitest', 'node --test']), ok: Type.Boolean() },
+    { description: 'What the runner prints is on standard error then.' },
+  ),
+  async run(context, { folder: given, files, service }) {
+    const { output, cwd, stdin, stdout, signal } = context;
+    if (service) {
+      const { serveTests } = await import('../testing/serve-tests.ts');
+      await serveTests({ from: stdin, to: stdout, signal });
+      return undefined;
+    }
+    const folder = resolve(cwd, given ?? '.');
+    const runner = await testRunnerOf(folder);
+    const ok = (await runTests(context, { runner, folder, files: files ?? [] })) === 0;
+    output.result({ runner: runner.name, ok }, () => undefined);
+    return ok ? EXIT.ok : EXIT.failed;
+  },
+});
+
+interface Run {
+  readonly runner: TestRunner;
+  readonly folder: string;
+  readonly files: readonly string[];
+}
+
+/** @returns the exit code of the runner; null where a signal has ended it */
+async function runTests(
+  { output, env, stdout, stderr, signal }: CommandContext,
+  { runner, folder, files }: Run,
+): Promise<number | null> {
+  const shown = output.isJson ? stderr : stdout;
+  const isOwn = shown === process.stdout && stderr === process.stderr;
+  const child = spawn(process.execPath, [...runner.words, ...files], {
+    cwd: folder,
+    env: { ...env },
+    // A terminal stays one, for colours.
+    stdio: isOwn ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
+    signal,
+    killSignal: 'SIGTERM',
+  });
+  child.stdout?.pipe(shown, { end: false });
+  child.stderr?.pipe(stderr, { end: false });
+  return ended(child, signal);
+}
+
+function ended(child: ChildProcess, signal: AbortSignal): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once('error', (cause) => {
+      if (!signal.aborted) reject(cause);
+    });
+    child.once('close', (code) => resolve(code));
+  });
+}

@@ -1,0 +1,91 @@
+/** An integration under `@annex/testing`: steps are whole, installs fresh, limits production's. */
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { load } from '../../../packages/testing/src/index.ts';
+import { serviceProcess } from '../../../packages/testing/src/service-process.ts';
+import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import { folderOf } from '../../support/testing-folders.ts';
+
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../../../fixtures/${name}`, import.meta.url));
+
+test('the limits are those of production', async () => {
+  expect((await serviceProcess()).ready.limits).toEqual(DEFAULT_LIMITS);
+});
+
+test('a loop without an end is stopped, as in production', async () => {
+  const app = await load(await folderOf('export default { fetch() { for (;;); } };', 'scopes: []\n'));
+  const installation = await app.install();
+  expect((await installation.fetch('/')).status).toBeGreaterThanOrEqual(500);
+  expect(installation.logs.map(({ text }) => text).join('\n')).toMatch(/CPU/);
+});
+
+test('a step includes the work after the answer, and its log lines', async () => {
+  const source = `import { createIntegration } from '@annex/sdk';
+  export default createIntegration({
+    fetch(request, context) {
+      context.waitUntil(new Promise((resolve) => setTimeout(resolve, 50)).then(() => console.log('done later')));
+      return new Response('at once');
+    },
+  });`;
+  const installation = await (await load(await folderOf(source, 'scopes: []\n'))).install();
+  expect(await (await installation.fetch()).text()).toBe('at once');
+  expect(installation.logs).toMatchObject([{ level: 'info', text: 'done later' }]);
+});
+
+test('each install is of an organization of its own, with its configuration and secrets', async () => {
+  const source = `import { createIntegration } from '@annex/sdk';
+  export default createIntegration({
+    fetch: (request, { environment }) =>
+      Response.json([environment.installation.configuration.name, environment.secrets.KEY]),
+  });`;
+  const manifest = `scopes: []
+secrets: {KEY: '\${{ env.KEY }}'}
+configurations:
+  account:
+    properties:
+      name: {type: string, title: Name}
+`;
+  const app = await load(await folderOf(source, manifest), { secrets: { KEY: 'of the test' } });
+  const ada = await app.install({ configuration: { name: 'Ada' } });
+  const bob = await app.install({ configuration: { name: 'Bob' } });
+  expect(ada.organization).not.toBe(bob.organization);
+  expect(await (await ada.fetch()).json()).toEqual(['Ada', 'of the test']);
+  expect(await (await bob.fetch()).json()).toEqual(['Bob', 'of the test']);
+});
+
+test('a private integration is installed anew for its owner', async () => {
+  const source = `import { createIntegration } from '@annex/sdk';
+  let calls = 0;
+  export default createIntegration({ fetch: () => new Response(String(++calls)) });`;
+  const app = await load(await folderOf(source, 'scopes: []\n', 'private'));
+  const first = await app.install();
+  await first.fetch();
+  expect(await (await first.fetch()).text()).toBe('2');
+  const second = await app.install();
+  expect([second.organization, await (await second.fetch()).text()]).toEqual(['acme', '1']);
+});
+
+test('a folder that cannot be published is refused with its problems and their places', async () => {
+  await expect(load(await folderOf('export default ;', 'scopes: []\n'))).rejects.toThrow(
+    /cannot be published:\n {2}index\.js:1:16: Unexpected ";"/,
+  );
+});
+
+test('a poll is set up in its modal, and voted in', async () => {
+  const installation = await (await load(fixture('poll'))).install();
+  const poll = await installation.render('poll');
+  await installation.press('Set up');
+  await installation.type('Question', 'Tea or coffee?');
+  await installation.type('answers', 'Tea\nCoffee');
+  await installation.press('Save');
+  expect(poll.modal).toBeUndefined();
+  expect(poll.props).toMatchObject({ question: 'Tea or coffee?', shown: 'all' });
+  await expect(poll.choose('answer', 'Water')).rejects.toThrow('it has Tea, Coffee.');
+  await poll.choose('answer', 'Coffee');
+  await poll.check('Keep it to myself');
+  await poll.press('Vote');
+  expect(poll.state).toMatchObject({ votes: { Coffee: 1 }, thanks: 'Thank you.' });
+  await expect(poll.press('Vote')).rejects.toThrow('"Vote" is disabled.');
+  await expect(poll.press('Save')).rejects.toThrow('What can be pressed: "Vote", "Set up".');
+});
