@@ -8,6 +8,7 @@ import type { Config } from './config.ts';
 import type { Engine } from './database/engine.ts';
 import { PostgresEngine } from './database/postgres/postgres-engine.ts';
 import { SqliteEngine } from './database/sqlite/sqlite-engine.ts';
+import { DatabaseUnavailable } from './database/unavailable.ts';
 import type { ServiceTime } from './model/service-time.ts';
 import { VERSION } from './version.ts';
 
@@ -25,4 +26,12 @@ export function engineOf(
     ...{ url, connections, folder, ticks, wall: clock, node: randomUUID(), version: VERSION },
     note: (level, message, cause) => log[level](cause === undefined ? {} : { err: cause }, message),
   });
+}
+
+/** Logs a failure of background work, unless the engine of the database reports its state. */
+export function reported(log: Logger, what: string): (cause: unknown) => void {
+  return (cause) => {
+    if (cause instanceof DatabaseUnavailable) log.debug({ err: cause }, what);
+    else log.error({ err: cause }, what);
+  };
 }

@@ -17,7 +17,6 @@ import { Pool } from './cells/pool.ts';
 import type { Config } from './config.ts';
 import { Launcher } from './confinement/launch.ts';
 import type { Engine } from './database/engine.ts';
-import { DatabaseUnavailable } from './database/unavailable.ts';
 import { type OpenDelivery, openDelivery } from './delivery/open-delivery.ts';
 import type { Connect } from './egress/connector.ts';
 import { Egress } from './egress/egress.ts';
@@ -39,7 +38,7 @@ import { SmallChunkRate } from './model/small-chunks.ts';
 import { within } from './model/within.ts';
 import { publishBuiltIns } from './publish/built-ins.ts';
 import { Publisher } from './publish/publish.ts';
-import { engineOf } from './service-engine.ts';
+import { engineOf, reported } from './service-engine.ts';
 import { type Processes, prepareProcesses } from './service-processes.ts';
 import { createProduct, type RouteParts, registerRoutes } from './service-routes.ts';
 import { openStore, type Store } from './store/store.ts';
@@ -394,12 +393,4 @@ function createDelivery(
     limitMet: (limit) => metrics.limitMet(limit),
     onError: (cause, what) => reported(log, what)(cause),
   });
-}
-
-/** Logs a failure of background work, unless the engine of the database reports its state. */
-function reported(log: Logger, what: string): (cause: unknown) => void {
-  return (cause) => {
-    if (cause instanceof DatabaseUnavailable) log.debug({ err: cause }, what);
-    else log.error({ err: cause }, what);
-  };
 }
