@@ -15,6 +15,9 @@ import { DEFAULT_LIMITS } from '../../src/limits.ts';
 import type { CallEnd } from '../../src/protocol/wire.ts';
 import { cellSources } from '../support/built-once.ts';
 
+/** So long that a cell has started and attacked before, on a busy machine too. */
+const WALL_MS = 60_000;
+
 let build: CellBuild;
 const folder = mkdtempSync(join(tmpdir(), 'annex-forged-'));
 beforeAll(async () => {
@@ -55,8 +58,8 @@ async function forged(
   });
   const ended = new Promise<CallEnd>((end) =>
     cell.submit(
-      { t: 'probe', id: 7, cpuMs: 1_000, wallMs: 1_000 },
-      { owner: 'probe-7', script: 'own@1', wallMs: 1_000, log: () => undefined, ...task, end },
+      { t: 'probe', id: 7, cpuMs: 1_000, wallMs: WALL_MS },
+      { owner: 'probe-7', script: 'own@1', wallMs: WALL_MS, log: () => undefined, ...task, end },
     ),
   );
   const watching = setInterval(() => cell.check(performance.now(), false), 50);

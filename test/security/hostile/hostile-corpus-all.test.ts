@@ -105,7 +105,7 @@ function childProcesses(): number {
 
 describe.skipIf(process.platform !== 'linux')(`the whole corpus, in the order of seed ${SEED}`, () => {
   test('against one host: bystanders are served, and nothing is left behind', {
-    timeout: 300_000,
+    timeout: 1_200_000,
   }, async () => {
     const { service } = host.annex;
     const attacks = shuffled(readAttacks(), new Chance(SEED));
