@@ -30,15 +30,18 @@ const processes = (): Process[] =>
 export const aliveIn = (session: number): number =>
   processes().filter((candidate) => candidate.session === session).length;
 
-/** The session of this test's build, once esbuild runs in it. */
+/**
+ * The session of this test's build, once esbuild runs in it. A process that waits for a later upload
+ * has no esbuild yet.
+ */
 export async function startedSession(): Promise<number> {
-  let session = 0;
-  const running = () => {
-    const build = ({ parent, command }: Process) =>
-      parent === process.pid && /bundler-process(-\d+)?\.(ts|cjs)/.test(command);
-    session = processes().find(build)?.session ?? 0;
-    return session === 0 ? 0 : aliveIn(session);
-  };
-  await expect.poll(running).toBe(2);
-  return session;
+  const isBuild = ({ parent, command }: Process) =>
+    parent === process.pid && /bundler-process(-\d+)?\.(ts|cjs)/.test(command);
+  const running = () =>
+    processes()
+      .filter(isBuild)
+      .map(({ session }) => session)
+      .find((session) => aliveIn(session) === 2) ?? 0;
+  await expect.poll(running).toBeGreaterThan(0);
+  return running();
 }
