@@ -26,9 +26,9 @@ export default defineConfig({
     // machine that is busy with other work that may take ten times as long as alone.
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // The check of a change runs nine thousand tests with real processes on machines that other work
-    // shares. One that fails once and then passes is listed at the end, and has to be mended; it does
-    // not refuse a change that has nothing to do with it.
+    // The check of a change runs nine thousand tests with real processes on machines that other
+    // work shares. One that fails once and then passes is listed at the end, and has to be mended;
+    // it does not refuse a change that has nothing to do with it.
     retry: process.env['CI'] ? 1 : 0,
     reporters: ['default', new RetriedTests()],
     expect: { poll: { timeout: 90_000, interval: 10 } },

@@ -31,8 +31,8 @@ export const aliveIn = (session: number): number =>
   processes().filter((candidate) => candidate.session === session).length;
 
 /**
- * The session of this test's build, once esbuild runs in it. A process that waits for a later upload
- * has no esbuild yet.
+ * The session of this test's build, once esbuild runs in it. A process that waits for a later
+ * upload has no esbuild yet.
  */
 export async function startedSession(): Promise<number> {
   const isBuild = ({ parent, command }: Process) =>
