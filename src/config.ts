@@ -320,7 +320,7 @@ function readSettings(
     ({ flag, isSecret }) => isSecret && flags.some((word) => word.split('=', 1)[0] === `--${flag}`),
   );
   try {
-    // Attack: a deployment that lets in whoever finds the port of its debugger.
+    // Attack: a deployment whose debugger port is open to any process that finds it.
     if (flags.some((word) => INSPECT.test(word)))
       throw new Error(
         '--inspect is an option of `annex dev` alone: a debugger reads every secret and runs any code',

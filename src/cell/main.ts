@@ -123,7 +123,7 @@ class Cell {
     }
   }
 
-  /** Attack: a cell with the code of many tenants is told to let a debugger in. */
+  /** Attack: a message opens a debugger session in a cell that runs the code of many tenants. */
   #inspect(message: HostInspection, body: Buffer): void {
     if (this.#inspector === undefined) throw new Error('This cell was not started for inspection.');
     this.#inspector.receive(message, body);

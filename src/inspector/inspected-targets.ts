@@ -55,7 +55,7 @@ export class InspectedTargets {
         if (target === undefined) return false;
         switch (message.t) {
           case 'inspected':
-            // Attack: a cell that was taken over fills the host with messages that nobody reads.
+            // Attack: a cell that was taken over fills the host's memory with unread messages.
             if (inFlightBytes >= INSPECTION_BOUNDS.bytesInFlight) return false;
             if (body.byteLength > INSPECTION_BOUNDS.messageBytes) return false;
             inFlightBytes += body.byteLength;

@@ -51,7 +51,9 @@ export async function readPrivate(path: string): Promise<string | undefined> {
   }
 }
 
-/** Replaces the file by a rename: nobody reads half of one, and a symbolic link is not followed. */
+/**
+ * Replaces the file by a rename: no process reads half of one, and a symbolic link is not followed.
+ */
 export async function writePrivate(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${process.pid}`;

@@ -1,6 +1,6 @@
 /**
  * Explains a request that had no answer: nothing listens, an unknown name, a certificate that is
- * not trusted, a proxy that refuses. Says what failed, where, and what to do. It asks nobody.
+ * not trusted, a proxy that refuses. Says what failed, where, and what to do. It sends no request.
  */
 import type { Explanation } from './failure.ts';
 

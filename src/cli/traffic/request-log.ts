@@ -1,6 +1,6 @@
 /**
  * What the log of an installation says of one request that failed. The service gives a caller no
- * reason; whoever may read the log finds it there, with the place in the TypeScript source.
+ * reason; a client with access to the log finds it there, with the place in the TypeScript source.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Annex, Installation, LogLine } from '../../../packages/client/src/index.ts';
