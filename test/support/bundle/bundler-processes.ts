@@ -37,11 +37,12 @@ export const aliveIn = (session: number): number =>
 export async function startedSession(): Promise<number> {
   const isBuild = ({ parent, command }: Process) =>
     parent === process.pid && /bundler-process(-\d+)?\.(ts|cjs)/.test(command);
-  const running = () =>
-    processes()
-      .filter(isBuild)
-      .map(({ session }) => session)
-      .find((session) => aliveIn(session) === 2) ?? 0;
+  let session = 0;
+  const running = () => {
+    const builds = processes().filter(isBuild);
+    session = builds.find((build) => aliveIn(build.session) === 2)?.session ?? 0;
+    return session;
+  };
   await expect.poll(running).toBeGreaterThan(0);
-  return running();
+  return session;
 }
