@@ -79,6 +79,8 @@ export interface ApiRoutes {
         readonly publicEndpoint: string;
         /** The same on the origin without cookies. */
         readonly publicContentEndpoint: string;
+        /** The redirect URL to register at a provider of OAuth. */
+        readonly oauthCallback?: string;
       };
       /** The settings of the manifest, by level: account, space and site. */
       readonly configurations: Readonly<Record<string, unknown>>;

@@ -112,6 +112,8 @@ export class PostgresEngine implements Engine {
       if (await hasUnfinishedCopy(database)) throw new Error(COPY_UNFINISHED);
       // Mostly it does, and a connection with the time-outs of migrations is not needed.
       if (!(await hasThisSchema(database))) await this.#migrate();
+      // Not watched: a table that is locked for maintenance is no database that is not available.
+      else await leaveRoom(new Kysely<Tables>({ dialect: new PostgresDialect(this.#pool, node) }));
       await this.#connection.open();
       if (await this.#isUnsynced())
         note('warn', 'this PostgreSQL runs with fsync = off: a power cut loses acknowledged events');

@@ -16,7 +16,9 @@ import { Client } from 'pg';
 
 const INSTALLED_IN = '/usr/lib/postgresql';
 const STARTED_WITHIN_MS = 60_000;
+const CONNECTED_WITHIN_MS = 60_000;
 const POLL_EVERY_MS = 20;
+const TOO_MANY_CONNECTIONS = '53300';
 /** The role of the nodes; it is no superuser, which could take the connections kept for those. */
 const NODES = 'nodes';
 const DATABASE = 'annex';
@@ -111,8 +113,7 @@ export class PostgresCluster {
 
   /** Runs statements as superuser. @returns the rows of the last one */
   async query<Row = Record<string, unknown>>(sql: string, database = DATABASE): Promise<Row[]> {
-    const client = this.client(database);
-    await client.connect();
+    const client = await this.#connected(database);
     try {
       const results = await client.query(sql);
       return (Array.isArray(results) ? results.at(-1) : results).rows as Row[];
@@ -131,6 +132,25 @@ export class PostgresCluster {
   /** A connection of the role of the nodes, which takes one of theirs. */
   nodeClient(): Client {
     return this.client(DATABASE, NODES);
+  }
+
+  /**
+   * A connection of the superuser. The server keeps some for it, but connections that are about to be
+   * refused have those for a moment, too.
+   */
+  async #connected(database: string): Promise<Client> {
+    const until = performance.now() + CONNECTED_WITHIN_MS;
+    for (;;) {
+      const client = this.client(database);
+      try {
+        await client.connect();
+        return client;
+      } catch (cause) {
+        const isFull = (cause as { code?: string }).code === TOO_MANY_CONNECTIONS;
+        if (!isFull || performance.now() > until) throw cause;
+        await passed(POLL_EVERY_MS);
+      }
+    }
   }
 
   /** Kills the server and removes its folder. */
