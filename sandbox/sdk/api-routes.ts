@@ -10,6 +10,7 @@ import type {
   ApiConfigurationForm,
   ApiCredentialsLease,
   ApiInstallation,
+  ApiIntegration,
   ApiListQuery,
   ApiPage,
   ApiSiteInstallation,
@@ -25,76 +26,7 @@ export type * from './api-shapes.ts';
 export interface ApiRoutes {
   /** Read an integration. */
   'GET /integrations/{name}': {
-    readonly answer: {
-      readonly object: 'integration';
-      readonly name: string;
-      readonly title: string;
-      readonly description: string;
-      /** The owner. */
-      readonly organization: string;
-      readonly visibility: 'private' | 'unlisted' | 'public';
-      /** The active version. */
-      readonly version: number;
-      readonly createdAt: string;
-      readonly updatedAt: string;
-      /** Markdown. */
-      readonly summary?: string;
-      /** Level at which it can be installed: all, organization, space or site. */
-      readonly target: string;
-      readonly scopes: readonly string[];
-      readonly categories: readonly string[];
-      readonly blocks: readonly {
-        readonly id: string;
-        readonly title: string;
-        readonly description?: string;
-        readonly icon?: string;
-        readonly urlUnfurl?: readonly string[];
-        readonly markdown?: {
-          readonly codeblock: string;
-          readonly body: string;
-        };
-      }[];
-      readonly icon?: string;
-      readonly previewImages: readonly string[];
-      readonly externalLinks: readonly {
-        readonly label: string;
-        readonly url: string;
-      }[];
-      /** Hosts that its fetch may reach, if the manifest lists them. */
-      readonly egress?: readonly string[];
-      /** Names of the properties with the URL of webhooks and the types of events. */
-      readonly webhook?: {
-        readonly url: string;
-        readonly eventTypes: string;
-      };
-      readonly urls: {
-        /** Its record in the API. */
-        readonly location: string;
-        /** Its page in the host product. */
-        readonly app?: string;
-        readonly icon?: string;
-        /** The folder of its images. */
-        readonly assets: string;
-        /** Its own endpoint, one for all installations. */
-        readonly publicEndpoint: string;
-        /** The same on the origin without cookies. */
-        readonly publicContentEndpoint: string;
-        /** The redirect URL to register at a provider of OAuth. */
-        readonly oauthCallback?: string;
-      };
-      /** The settings of the manifest, by level: account, space and site. */
-      readonly configurations: Readonly<Record<string, unknown>>;
-      readonly owner: {
-        /** The organization that owns it. */
-        readonly id: string;
-      };
-      readonly permissions: {
-        /** Whether the token may publish and manage it. */
-        readonly admin: boolean;
-      };
-      /** Whether it has an install link. Shown to the owner only. */
-      readonly installLink?: boolean;
-    };
+    readonly answer: ApiIntegration;
   };
   /** List installations. */
   'GET /integrations/{name}/installations': {

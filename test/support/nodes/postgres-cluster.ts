@@ -135,8 +135,8 @@ export class PostgresCluster {
   }
 
   /**
-   * A connection of the superuser. The server keeps some for it, but connections that are about to be
-   * refused have those for a moment, too.
+   * A connection of the superuser. The server keeps some for it, but connections that are about to
+   * be refused have those for a moment, too.
    */
   async #connected(database: string): Promise<Client> {
     const until = performance.now() + CONNECTED_WITHIN_MS;

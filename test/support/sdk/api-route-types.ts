@@ -51,7 +51,7 @@ const HEAD = `/**
 `;
 
 const SHAPES_HEAD = `/**
- * Shapes that several routes of \`api-routes.ts\` answer with. Types only.
+ * Shapes that routes of \`api-routes.ts\` answer with. Types only.
  *
  * Generated: \`npx vitest run test/service/sdk/api-routes.test.ts -u\`.
  */
@@ -62,10 +62,11 @@ export interface ApiRoutes {
 `;
 
 /**
- * Shapes that several routes answer with: name → members by which a schema is recognised, and what
+ * Shapes with a name of their own: name → members by which a schema is recognised, and what
  * the shape is.
  */
 const SHAPES: readonly (readonly [name: string, has: readonly string[], what: string])[] = [
+  ['ApiIntegration', ['title', 'previewImages', 'permissions'], 'An integration, as the API shows it.'],
   [
     'ApiInstallation',
     ['id', 'space_selection', 'status'],
