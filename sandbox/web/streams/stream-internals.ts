@@ -219,7 +219,12 @@ class Control implements SourceController {
   }
 }
 
-/** The library's read request for one read. It answers once; a second answer does nothing. */
+/**
+ * The library's read request for one read. It answers once; a second answer does nothing.
+ *
+ * Attack: pieces that fit into the isolate, and a whole that does not, so that the reader waits
+ * forever. The refusal is thrown in a callback here, and the library drops what a request throws.
+ */
 class Request {
   #steps: ReadSteps | undefined;
   constructor(steps: ReadSteps) {
@@ -227,10 +232,20 @@ class Request {
   }
 
   _chunkSteps(value: unknown): void {
-    this.#take()?.chunk(value);
+    const steps = this.#take();
+    try {
+      steps?.chunk(value);
+    } catch (thrown) {
+      steps?.error(thrown);
+    }
   }
   _closeSteps(): void {
-    this.#take()?.close();
+    const steps = this.#take();
+    try {
+      steps?.close();
+    } catch (thrown) {
+      steps?.error(thrown);
+    }
   }
   _errorSteps(reason: unknown): void {
     this.#take()?.error(reason);

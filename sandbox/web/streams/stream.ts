@@ -42,8 +42,9 @@ export interface StreamSource {
 }
 
 /**
- * Callbacks of one read: exactly one is called, once, possibly before `read` returns. They must not
- * throw; each may read again.
+ * Callbacks of one read: exactly one is called, once, possibly before `read` returns. Each may read
+ * again. What `chunk` or `close` throws, for instance where there is no memory for a copy, is given
+ * to `error`, which must not throw.
  */
 export interface ReadSteps {
   chunk(value: unknown): void;

@@ -308,3 +308,26 @@ test('a chunk that is not a Uint8Array is named in the error, and none of its ge
     [],
   ]);
 });
+
+// Of 40 pieces the whole does not fit, of 200 not even the copies of the pieces.
+test.each([40, 200])(
+  'attack: %i pieces that have no room, so that the reader waits forever',
+  async (count) => {
+    const small = await createWebIsolate();
+    try {
+      const answer = await small.run(`
+      const piece = new Uint8Array(1 << 20);
+      let left = ${count};
+      const stream = new ReadableStream({
+        pull(controller) {
+          if (left-- > 0) controller.enqueue(piece);
+          else controller.close();
+        },
+      });
+      return new Response(stream).arrayBuffer().then(() => 'it was read', String);`);
+      expect(answer).toBe('RangeError: Array buffer allocation failed');
+    } finally {
+      small.dispose();
+    }
+  },
+);
