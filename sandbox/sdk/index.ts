@@ -15,6 +15,7 @@ export {
 export type {
   ApiConfigurationForm,
   ApiInstallation,
+  ApiIntegration,
   ApiRoutes,
   ApiSiteInstallation,
   ApiSpaceInstallation,
