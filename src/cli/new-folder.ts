@@ -30,8 +30,9 @@ export interface NewIntegration {
   readonly organization: string;
   /** Version or place of `@annex/sdk` for `package.json`. */
   readonly sdk: string;
-  /** The same of `@annex/testing`. */
+  /** The same of `@annex/testing`, and of `annex`, which runs its tests. */
   readonly testing: string;
+  readonly annex: string;
 }
 
 /** @returns paths of the files that were written. @throws Failure where the folder has files */

@@ -1,6 +1,7 @@
 /** `annex new`: writes the folder of a new integration from a template, and asks nothing. */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import Type from 'typebox';
 import { ORGANIZATION_ID, PLAIN_INTEGRATION_NAME } from '../../model/identifiers.ts';
 import { VERSION } from '../../version.ts';
@@ -41,11 +42,15 @@ export const newCommand: Command = defineCommand({
     },
     sdk: {
       value: 'spec',
-      help: 'version of @annex/sdk, or the path of its package; default: the archive that a project above has it from, else the version of this program',
+      help: 'version of @annex/sdk, or the path of its package; default: the archive that a project above has it from, else the archive that this program was built with, else the version of this program',
     },
     testing: {
       value: 'spec',
       help: 'the same of @annex/testing',
+    },
+    annex: {
+      value: 'spec',
+      help: 'the same of annex, this program',
     },
   },
   examples: [
@@ -60,7 +65,7 @@ export const newCommand: Command = defineCommand({
       files: Type.Array(Type.String()),
     }),
   ]),
-  async run(context, { template, folder, name, organization, sdk, testing }) {
+  async run(context, { template, folder, name, organization, sdk, testing, annex }) {
     const { output, cwd } = context;
     if (template === undefined) return listed(context);
     const into = resolve(cwd, folder ?? template);
@@ -72,6 +77,7 @@ export const newCommand: Command = defineCommand({
       organization: String(organization),
       sdk: specOf('@annex/sdk', sdk, { into, cwd }),
       testing: specOf('@annex/testing', testing, { into, cwd }),
+      annex: specOf('annex', annex, { into, cwd }),
     });
     const shown = relative(cwd, into) || '.';
     output.result({ template, folder: shown, name: own, files }, () => {
@@ -127,7 +133,17 @@ const specOf = (
   name: string,
   given: string | undefined,
   { into, cwd }: { into: string; cwd: string },
-): string => (given === undefined ? (packedSpec(name, dirname(into)) ?? VERSION) : givenSpec(given, cwd));
+): string => {
+  if (given !== undefined) return givenSpec(given, cwd);
+  return packedSpec(name, dirname(into)) ?? builtSpec(name) ?? VERSION;
+};
+
+/** The archive that `npm run packages` has made in the clone whose sources run. */
+function builtSpec(name: string): string | undefined {
+  const archive = `${name.replace('@', '').replace('/', '-')}-${VERSION}.tgz`;
+  const path = fileURLToPath(new URL(`../../../dist/${archive}`, import.meta.url));
+  return existsSync(path) ? `${FILE}${path}` : undefined;
+}
 
 /**
  * The archive that the nearest project above has a package from: the registry may not have it then.

@@ -2,12 +2,15 @@
  * What helps an author on: the reason of a component that throws, which the service keeps from
  * callers, and a new folder that takes the SDK from where the project above has it.
  */
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { VERSION } from '../../../src/version.ts';
 import { annex } from '../../support/cli/annex-run.ts';
 import { folderWith, manifestOf, write } from '../../support/cli/author-folder.ts';
+import { ROOT } from '../../support/repository/sources.ts';
 import { TestService } from '../../support/service.ts';
 
 const CODE = `import { createComponent, createIntegration } from '@annex/sdk';
@@ -62,16 +65,26 @@ describe('annex render of a component that throws', () => {
 test.each([
   ['../dist/annex-sdk.tgz', 'file:'],
   ['1.2.3', ''],
-])('a new folder has the SDK of the project above, where that is an archive: %s', async (place, kind) => {
-  const above = await folderWith({});
-  await mkdir(join(above, 'project'));
-  const spec = `${kind}${place}`;
-  const own = JSON.stringify({ devDependencies: { '@annex/sdk': spec } });
-  await writeFile(join(above, 'project/package.json'), own);
-  const cwd = join(above, 'project');
-  expect((await annex({ words: ['new', 'hello', 'board'], cwd })).code).toBe(0);
-  const made = JSON.parse(await readFile(join(cwd, 'board/package.json'), 'utf8'));
-  const expected =
-    kind === '' ? expect.stringMatching(/^\d+\.\d+\.\d+$/) : `file:${join(above, 'dist/annex-sdk.tgz')}`;
-  expect(made.devDependencies['@annex/sdk']).toEqual(expected);
-});
+])(
+  'a new folder has the packages of the project above, where that is an archive: %s',
+  async (place, kind) => {
+    const above = await folderWith({});
+    await mkdir(join(above, 'project'));
+    const spec = `${kind}${place}`;
+    const own = JSON.stringify({
+      devDependencies: { '@annex/sdk': spec, '@annex/testing': spec, annex: spec },
+    });
+    await writeFile(join(above, 'project/package.json'), own);
+    const cwd = join(above, 'project');
+    expect((await annex({ words: ['new', 'hello', 'board'], cwd })).code).toBe(0);
+    const made = JSON.parse(await readFile(join(cwd, 'board/package.json'), 'utf8'));
+    for (const name of ['@annex/sdk', '@annex/testing', 'annex']) {
+      // The registry need not have what a clone has built.
+      const built = join(ROOT, `dist/${name.replace('@', '').replace('/', '-')}-${VERSION}.tgz`);
+      const own = existsSync(built) ? `file:${built}` : VERSION;
+      expect(made.devDependencies[name]).toBe(
+        kind === '' ? own : `file:${join(above, 'dist/annex-sdk.tgz')}`,
+      );
+    }
+  },
+);

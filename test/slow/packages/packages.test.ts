@@ -208,7 +208,7 @@ async function writeTemplates(folder: string): Promise<readonly string[]> {
   for (const template of templates)
     await writeNew({
       ...{ template, folder: join(folder, template), name: template },
-      ...{ organization: 'acme', sdk: '*', testing: '*' },
+      ...{ organization: 'acme', sdk: '*', testing: '*', annex: '*' },
     });
   const settings = { extends: '@annex/sdk/tsconfig.json', include: ['*/src'] };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings));
