@@ -23,12 +23,17 @@ export class AnswerCache {
     this.#now = now;
   }
 
-  /** Sends a request, or answers it from the cache. */
-  async ask(request: RenderRequest, transport: Transport, signal: AbortSignal): Promise<RenderAnswer> {
+  /** Sends a request, or answers it from the cache. @param isFresh whether the cache is passed by */
+  async ask(
+    request: RenderRequest,
+    transport: Transport,
+    signal: AbortSignal,
+    isFresh = false,
+  ): Promise<RenderAnswer> {
     if (request.action !== undefined) return transport(request, signal);
     const key = JSON.stringify([request.componentId, request.props, request.state, request.context]);
     const known = this.#answers.get(key);
-    if (known !== undefined && known.until > this.#now()) return known.answer;
+    if (!isFresh && known !== undefined && known.until > this.#now()) return known.answer;
     this.#answers.delete(key);
     const answer = await transport(request, signal);
     const fresh = freshMs(answer);

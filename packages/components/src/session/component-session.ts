@@ -49,6 +49,8 @@ interface Task {
   /** Path of the element that dispatched it; empty for the component itself. */
   readonly path: string;
   readonly action?: Action;
+  /** Whether a drawing from the cache will not do. */
+  readonly isFresh?: boolean;
 }
 
 /** Path of what concerns the component as a whole. */
@@ -91,6 +93,11 @@ export class ComponentSession {
     if (this.#waiting.length >= LIMITS.waitingActions)
       this.fail(path, { message: this.words.tooMany, code: 'TOO_MANY_ACTIONS' });
     else this.#enqueue({ path, action });
+  }
+
+  /** Draws it again with the state and props that it has, after the actions that wait. */
+  refresh(): void {
+    this.#enqueue({ path: WHOLE, isFresh: true });
   }
 
   /** Draws it with other props, after the actions that wait. */
@@ -142,7 +149,7 @@ export class ComponentSession {
     const { cache, transport } = this.#parts;
     const since = this.client.edits;
     try {
-      const answer = await cache.ask(this.#request(task), transport, this.#gone.signal);
+      const answer = await cache.ask(this.#request(task), transport, this.#gone.signal, task.isFresh);
       if (!this.#gone.signal.aborted) this.#take(answer, since, task);
     } catch (cause) {
       if (this.#gone.signal.aborted) return;

@@ -77,6 +77,11 @@ export class Stage {
     this.root.end();
   }
 
+  /** Draws the component and its modals again, with the state that they have. */
+  refresh(): void {
+    for (const session of [this.root, ...this.modals.peek().map((modal) => modal.session)]) session.refresh();
+  }
+
   /** Asks a question. @returns whether the user confirmed it */
   ask(confirm: JsonObject): Promise<boolean> {
     this.question.peek()?.answer(false);

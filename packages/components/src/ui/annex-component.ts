@@ -115,6 +115,14 @@ export class AnnexComponent extends Base {
     });
   }
 
+  /**
+   * Draws it again with the state and props that it has, and asks the code for it: what the code
+   * reads elsewhere has changed, such as the configuration of the installation.
+   */
+  refresh(): void {
+    this.#stage?.refresh();
+  }
+
   connectedCallback(): void {
     if (this.shadowRoot === null) {
       const root = this.attachShadow({ mode: 'open', delegatesFocus: false });
