@@ -8,8 +8,8 @@ export function ComponentsView() {
   return (
     <section aria-labelledby="components">
       <h2 id="components">Components</h2>
-      {value.components.map((id) => (
-        <DrawnComponent key={id} id={id} />
+      {value.components.map(({ id, place }) => (
+        <DrawnComponent key={`${id} ${place}`} id={id} place={place} />
       ))}
     </section>
   );

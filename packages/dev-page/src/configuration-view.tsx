@@ -1,18 +1,37 @@
-/** The form of the installation's configuration, as the host product shows it. */
+/** The forms of the configuration, as the host product shows them: one for each place. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { DrawnComponent } from './drawn-component.tsx';
-import { type FieldView, type FormView, read, write } from './page-api.ts';
-import { generation } from './page-state.ts';
+import { type FieldView, type FormView, type Place, read, write } from './page-api.ts';
+import { edits, generation, session } from './page-state.ts';
 
-export function ConfigurationView() {
+const HEADINGS: Readonly<Record<Place, string>> = {
+  account: 'Configuration',
+  space: 'Configuration in the sample space',
+  site: 'Configuration in the sample site',
+};
+
+export function ConfigurationsView() {
+  const { value } = session;
+  if (value.live === null) return null;
+  return (
+    <>
+      {value.configurations.map((place) => (
+        <ConfigurationView key={place} place={place} />
+      ))}
+    </>
+  );
+}
+
+function ConfigurationView({ place }: { place: Place }) {
   const form = useSignal<FormView | undefined>(undefined);
   const says = useSignal('');
   const load = async () => {
-    form.value = await read<FormView>('configuration');
+    form.value = await read<FormView>('configuration', { place });
   };
   const version = generation.value;
-  useEffect(() => void load().catch(showing(says)), [version]);
+  const edit = edits.value;
+  useEffect(() => void load().catch(showing(says)), [version, edit]);
   const save = async (event: SubmitEvent) => {
     event.preventDefault();
     const fields = form.value?.properties ?? [];
@@ -22,7 +41,7 @@ export function ConfigurationView() {
     );
     says.value = '';
     try {
-      await write('configuration', { configuration });
+      await write('configuration', { place, configuration });
       await load();
       says.value = 'Saved.';
     } catch (error) {
@@ -34,10 +53,10 @@ export function ConfigurationView() {
   const { componentId, properties = [], problems = [], status } = value;
   if (componentId === undefined && properties.length === 0) return null;
   return (
-    <section aria-labelledby="configuration">
-      <h2 id="configuration">Configuration</h2>
+    <section aria-labelledby={`configuration-${place}`}>
+      <h2 id={`configuration-${place}`}>{HEADINGS[place]}</h2>
       <p>
-        The installation is <strong>{status}</strong>.
+        The installation {place === 'account' ? '' : 'there '}is <strong>{status}</strong>.
       </p>
       {problems.map(({ property, message }) => (
         <p key={property} role="status">
@@ -52,7 +71,7 @@ export function ConfigurationView() {
           <button type="submit">Save</button>
         </form>
       ) : (
-        <DrawnComponent id={componentId} />
+        <DrawnComponent id={componentId} place={place} />
       )}
       <p role="status">{says.value}</p>
     </section>

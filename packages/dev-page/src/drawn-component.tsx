@@ -11,8 +11,8 @@ import {
   type Transport,
 } from '../../components/src/index.ts';
 import { JsonText } from './json-text.tsx';
-import type { JsonObject } from './page-api.ts';
-import { generation } from './page-state.ts';
+import type { JsonObject, Place } from './page-api.ts';
+import { edits, generation } from './page-state.ts';
 
 /** Exchanges that are shown of a component. */
 const EXCHANGES_MAX = 10;
@@ -25,18 +25,30 @@ interface Exchange {
   readonly durationMs: number;
 }
 
-const ask = fetchTransport('api/render');
+const ask: Readonly<Record<Place, Transport>> = {
+  account: fetchTransport('api/render?place=account'),
+  space: fetchTransport('api/render?place=space'),
+  site: fetchTransport('api/render?place=site'),
+};
 
-export function DrawnComponent({ id, props = {} }: { id: string; props?: JsonObject }) {
+export interface DrawnComponentProps {
+  readonly id: string;
+  readonly place: Place;
+  readonly props?: JsonObject;
+}
+
+export function DrawnComponent({ id, place, props = {} }: DrawnComponentProps) {
   const host = useRef<HTMLDivElement>(null);
   const exchanges = useSignal<readonly Exchange[]>([]);
   const ended = useSignal<string | undefined>(undefined);
+  const drawn = useRef<AnnexComponent>(null);
   const version = generation.value;
+  const edit = edits.value;
   const propsText = JSON.stringify(props);
   useEffect(() => {
     const transport: Transport = async (request, signal) => {
       const at = performance.now();
-      const answer = await ask(request, signal);
+      const answer = await ask[place](request, signal);
       const durationMs = Math.round(performance.now() - at);
       exchanges.value = [{ at, request, ...answer, durationMs }, ...exchanges.value].slice(0, EXCHANGES_MAX);
       return answer;
@@ -49,10 +61,14 @@ export function DrawnComponent({ id, props = {} }: { id: string; props?: JsonObj
       ended.value = JSON.stringify((event as CustomEvent).detail);
     });
     ended.value = undefined;
+    drawn.current = element;
     host.current?.replaceChildren(element);
     return () => element.remove();
     // A new version draws its components anew.
-  }, [id, propsText, version]);
+  }, [id, place, propsText, version]);
+  useEffect(() => {
+    if (edit > 0) drawn.current?.refresh();
+  }, [edit]);
   return (
     <article>
       <h3>{id}</h3>

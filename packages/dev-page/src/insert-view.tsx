@@ -58,7 +58,7 @@ export function InsertView() {
         </form>
       )}
       {failure.value !== '' && <p role="alert">{failure.value}</p>}
-      {inserted.value !== undefined && <DrawnComponent {...inserted.value} />}
+      {inserted.value !== undefined && <DrawnComponent place="space" {...inserted.value} />}
     </section>
   );
 }

@@ -21,15 +21,28 @@ export interface BlockView {
   readonly urlUnfurl?: readonly string[];
 }
 
+/** Where a configuration belongs: the installation itself, or its sample space or site. */
+export type Place = 'account' | 'space' | 'site';
+
 export type SessionView =
   | { readonly live: null }
   | {
       readonly live: LiveView;
-      readonly components: readonly string[];
+      /** Differs after each edit of the installation. */
+      readonly revision: string;
+      readonly components: readonly ComponentView[];
+      /** Places whose settings the manifest declares. */
+      readonly configurations: readonly Place[];
       readonly blocks: readonly BlockView[];
       /** Types of events that it may receive. */
       readonly events: readonly string[];
     };
+
+export interface ComponentView {
+  readonly id: string;
+  /** Where it is shown. */
+  readonly place: Place;
+}
 
 export interface FieldView {
   readonly name: string;

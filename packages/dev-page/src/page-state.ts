@@ -1,5 +1,5 @@
 /** What all parts of the page share: the session, its feed, and how they are kept up to date. */
-import { signal } from '@preact/signals';
+import { batch, signal } from '@preact/signals';
 import { type FeedEvent, read, type SessionView } from './page-api.ts';
 
 /** Events that the page shows. */
@@ -9,7 +9,36 @@ export const session = signal<SessionView>({ live: null });
 export const feed = signal<readonly FeedEvent[]>([]);
 /** Counts the versions that became live, so that what is drawn is drawn again. */
 export const generation = signal(0);
+/** Counts the edits of the installation, after which the code may draw something else. */
+export const edits = signal(0);
 export const isConnected = signal(false);
+
+/** An edit in another window, such as the end of an OAuth flow, is seen so much later. */
+const EDITS_EVERY_MS = 1_500;
+
+/** Watches the configuration for as long as the page is seen: no event is sent for each edit. */
+export function watchEdits(): void {
+  const look = async () => {
+    const shown = session.value;
+    if (document.visibilityState !== 'visible' || shown.live === null) return;
+    const { revision } = await read<{ revision: string }>('revision');
+    // A version that has become live meanwhile is drawn as the configuration is now.
+    if (session.value !== shown || shown.revision === revision) return;
+    batch(() => {
+      session.value = { ...shown, revision };
+      edits.value += 1;
+    });
+  };
+  const again = () =>
+    setTimeout(
+      () =>
+        void look()
+          .catch(() => undefined)
+          .finally(again),
+      EDITS_EVERY_MS,
+    );
+  again();
+}
 
 /** Follows the session for as long as the page is open; the browser connects again by itself. */
 export function followSession(): void {
@@ -32,6 +61,9 @@ export function followSession(): void {
 
 export async function refresh(): Promise<void> {
   const before = session.value.live?.version;
-  session.value = await read<SessionView>('session');
-  if (session.value.live?.version !== before) generation.value += 1;
+  const now = await read<SessionView>('session');
+  batch(() => {
+    session.value = now;
+    if (now.live?.version !== before) generation.value += 1;
+  });
 }

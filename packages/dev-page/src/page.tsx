@@ -1,12 +1,12 @@
 /** The page of `annex dev`: the part of a host product that an integration sees, simulated. */
 import { render } from 'preact';
 import { ComponentsView } from './components-view.tsx';
-import { ConfigurationView } from './configuration-view.tsx';
+import { ConfigurationsView } from './configuration-view.tsx';
 import { EndpointView } from './endpoint-view.tsx';
 import { EventsView } from './events-view.tsx';
 import { FeedView } from './feed-view.tsx';
 import { InsertView } from './insert-view.tsx';
-import { followSession, isConnected, session } from './page-state.ts';
+import { followSession, isConnected, session, watchEdits } from './page-state.ts';
 
 function Page() {
   const { live } = session.value;
@@ -29,7 +29,7 @@ function Page() {
           <>
             <ComponentsView />
             <InsertView />
-            <ConfigurationView />
+            <ConfigurationsView />
             <EventsView />
             <EndpointView />
           </>
@@ -41,4 +41,5 @@ function Page() {
 }
 
 followSession();
+watchEdits();
 render(<Page />, document.body);

@@ -87,9 +87,9 @@ export class DevKeys {
     const { annex, emit, session } = this.#parts;
     const components = componentsOf(this.#live().manifest);
     if (components.length === 0) throw new Failure('The manifest names no component.');
-    for (const component of components) {
+    for (const { id: component, place } of components) {
       const body = { componentId: component };
-      const rendering = await annex.request<Rendering>('POST', `${session.path()}/render`, { body });
+      const rendering = await annex.request<Rendering>('POST', `${session.path(place)}/render`, { body });
       emit({ event: 'rendered', component, rendering });
     }
   }

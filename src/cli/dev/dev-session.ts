@@ -29,6 +29,10 @@ import type { DevEvent } from './dev-event.ts';
 export const SAMPLE_SPACE = 'sample-space';
 export const SAMPLE_SITE = 'sample-site';
 
+/** The installation itself, or the sample space or site in it. */
+export type Place = keyof typeof PLACE_PATHS;
+const PLACE_PATHS = { account: '', space: `/spaces/${SAMPLE_SPACE}`, site: `/sites/${SAMPLE_SITE}` } as const;
+
 export interface DevInput extends FolderInput, SecretInput {
   /** Installs it for this organization in place of its owner. */
   readonly organization: string | undefined;
@@ -133,21 +137,21 @@ export class DevSession {
   async #installed(integration: string, manifest: Manifest): Promise<InstalledOnce> {
     const { annex, context, input } = this.#parts;
     const { signal } = context;
-    const known = this.#live;
-    if (known?.integration === integration) return known.installation;
+    const known = this.#live?.integration === integration ? this.#live : undefined;
+    if (known?.manifest.target === manifest.target) return known.installation;
     const organization = input.organization ?? manifest.organization;
-    const installation = await installOnce(annex, integration, organization, signal);
+    const installation = known?.installation ?? (await installOnce(annex, integration, organization, signal));
     const { id } = installation;
     await ignoringRefusal(annex.spaces.create(integration, id, { space: SAMPLE_SPACE }, { signal }));
     await ignoringRefusal(annex.sites.create(integration, id, { site: SAMPLE_SITE }, { signal }));
     return installation;
   }
 
-  /** Path of the installation's routes. @throws Error where nothing is live */
-  path(): string {
+  /** Path of the routes of a place. @throws Error where nothing is live */
+  path(place: Place = 'account'): string {
     if (this.#live === undefined) throw new Error('No version is live yet.');
     const { integration, installation } = this.#live;
-    return targetPath({ integration, id: installation.id });
+    return `${targetPath({ integration, id: installation.id })}${PLACE_PATHS[place]}`;
   }
 }
 
@@ -169,10 +173,31 @@ function hashOf({ upload, folder }: PreparedUpload, { values }: SecretValues): s
   return hash.digest('base64');
 }
 
-/** Components that the manifest names: of blocks and of configurations. */
-export function componentsOf({ blocks, configurations }: Manifest): readonly string[] {
-  const drawn = Object.values(configurations).flatMap((one) =>
-    one !== undefined && 'componentId' in one && typeof one.componentId === 'string' ? [one.componentId] : [],
-  );
-  return [...new Set([...blocks.map(({ id }) => id), ...drawn])];
+/** Places in which an integration is installed. */
+export const placesOf = ({ target }: Manifest): readonly Place[] => {
+  const inside = (['space', 'site'] as const).filter((place) => target === 'all' || target === place);
+  return ['account', ...inside];
+};
+
+/** Places whose settings the manifest declares, in which it is installed. */
+export const configuredPlaces = (manifest: Manifest): readonly Place[] =>
+  placesOf(manifest).filter((place) => manifest.configurations[place] !== undefined);
+
+/** A component that the manifest names, and where it is shown. */
+export interface PlacedComponent {
+  readonly id: string;
+  readonly place: Place;
+}
+
+/** Components that the manifest names: blocks, which belong to a space, and configurations. */
+export function componentsOf(manifest: Manifest): readonly PlacedComponent[] {
+  const { blocks, configurations } = manifest;
+  const block = placesOf(manifest).includes('space') ? 'space' : 'account';
+  const drawn = configuredPlaces(manifest).flatMap((place) => {
+    const one = configurations[place];
+    return one !== undefined && 'componentId' in one && typeof one.componentId === 'string'
+      ? [{ id: one.componentId, place }]
+      : [];
+  });
+  return [...blocks.map(({ id }) => ({ id, place: block }) as const), ...drawn];
 }

@@ -3,7 +3,15 @@
  * installation of the session, or on what its organization sees.
  */
 import type { Annex } from '../../../../packages/client/src/index.ts';
-import { componentsOf, type DevSession, type Live, SAMPLE_SPACE } from '../dev-session.ts';
+import {
+  componentsOf,
+  configuredPlaces,
+  type DevSession,
+  type Live,
+  type Place,
+  placesOf,
+  SAMPLE_SPACE,
+} from '../dev-session.ts';
 import { eventsOf, postEvent, sampleFor } from '../dev-traffic.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -17,7 +25,7 @@ export interface RenderAnswer {
 export interface PageOperations {
   readonly reads: Readonly<Record<string, (query: Readonly<Record<string, string>>) => Promise<unknown>>>;
   readonly writes: Readonly<Record<string, (body: JsonObject) => Promise<unknown>>>;
-  render(body: JsonObject): Promise<RenderAnswer>;
+  render(body: JsonObject, query: Readonly<Record<string, string>>): Promise<RenderAnswer>;
 }
 
 /** Bytes of an answer of the endpoint that the page shows. */
@@ -30,14 +38,19 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
       throw Object.assign(new Error('No version is live yet: the terminal shows why.'), { statusCode: 409 });
     return session.live;
   };
-  const target = () => {
+  const target = (place: unknown) => {
     live();
-    return session.path();
+    return session.path(placeOf(place));
   };
+  const revision = () => revisionOf(annex, placesOf(live().manifest).map(target));
   return {
     reads: {
-      session: async () => stateOf(session.live),
-      configuration: async () => annex.request('GET', `${target()}/configuration`),
+      session: async () => ({
+        ...stateOf(session.live),
+        ...(session.live !== undefined && (await revision())),
+      }),
+      revision,
+      configuration: async ({ place }) => annex.request('GET', `${target(place)}/configuration`),
       sample: async ({ type = '' }) => sampleFor(type, live()),
       deliveries: async ({ event = '' }) => deliveriesOf(annex, event),
       blocks: async () =>
@@ -46,8 +59,8 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
         }),
     },
     writes: {
-      configuration: async ({ configuration }) =>
-        annex.request('PATCH', target(), {
+      configuration: async ({ place, configuration }) =>
+        annex.request('PATCH', target(place), {
           query: { configuration: 'merge' },
           body: { configuration },
         }),
@@ -63,20 +76,34 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
       },
       call: async (body) => callEndpoint(live().installation.publicEndpoint, body),
     },
-    async render({ componentId, props, state, context, action }) {
+    async render({ componentId, props, state, context, action }, { place }) {
       const body = { componentId, props, state, context, action };
-      return rendered(annex, `${target()}/render`, body);
+      return rendered(annex, `${target(place)}/render`, body);
     },
   };
 }
 
+/** The place that the page names; the installation itself where it names none. */
+const placeOf = (place: unknown): Place => (place === 'space' || place === 'site' ? place : 'account');
+
+/** Differs after each edit of the installation, by anyone. */
+async function revisionOf(annex: Annex, paths: readonly string[]): Promise<{ revision: string }> {
+  const targets = paths.map((path) => annex.request<{ updatedAt: string; status: string }>('GET', path));
+  // A sample place may be uninstalled by another command.
+  const revisions = (await Promise.allSettled(targets)).map((target) =>
+    target.status === 'fulfilled' ? `${target.value.status} ${target.value.updatedAt}` : 'not installed',
+  );
+  return { revision: revisions.join(', ') };
+}
+
 /** What the page shows before anything happens. */
-function stateOf(live: Live | undefined): unknown {
+function stateOf(live: Live | undefined): JsonObject {
   if (live === undefined) return { live: null };
   const { manifest, integration, version, installation } = live;
   return {
     live: { integration, version, title: manifest.title, ...installation },
     components: componentsOf(manifest),
+    configurations: configuredPlaces(manifest),
     blocks: manifest.blocks.map(({ id, title, description, urlUnfurl }) => ({
       ...{ id, title, description, urlUnfurl },
     })),

@@ -57,8 +57,9 @@ function registerRoutes(routes: FastifyInstance, { feed, operations }: PageServe
   for (const [name, operation] of Object.entries(operations.writes))
     routes.post(`/api/${name}`, ({ body }) => operation(objectOf(body)));
   // As the render API answers, with its status and `Cache-Control`.
-  routes.post('/api/render', async ({ body }, reply) => {
-    const { status, cacheControl, body: drawing } = await operations.render(objectOf(body));
+  routes.post('/api/render', async ({ body, query }, reply) => {
+    const asked = query as Readonly<Record<string, string>>;
+    const { status, cacheControl, body: drawing } = await operations.render(objectOf(body), asked);
     if (cacheControl !== null) reply.header('cache-control', cacheControl);
     return reply.code(status).send(drawing);
   });
