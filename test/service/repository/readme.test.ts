@@ -24,7 +24,7 @@ interface Step {
 }
 
 const fencesOf = ({ text }: Document) =>
-  [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(({ index, 1: language, 2: body }) => ({
+  [...text.matchAll(/^```(\w*)[^\n]*\n(.*?)^```$/gms)].map(({ index, 1: language, 2: body }) => ({
     index,
     language,
     body: body?.trim() ?? '',

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
+import { freePort } from '../free-port.ts';
 import { temporaryFolder } from '../store/temporary-store.ts';
 
 const CONFIGURATION = new URL('../../../deploy/nginx.conf', import.meta.url);
@@ -104,12 +105,4 @@ async function ended(nginx: ChildProcess): Promise<void> {
   const exited = new Promise((resolve) => nginx.once('exit', resolve));
   nginx.kill('SIGTERM');
   await exited;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
