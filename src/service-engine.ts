@@ -6,22 +6,23 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { Engine } from './database/engine.ts';
-import { PostgresEngine } from './database/postgres/postgres-engine.ts';
 import { SqliteEngine } from './database/sqlite/sqlite-engine.ts';
 import { DatabaseUnavailable } from './database/unavailable.ts';
 import type { ServiceTime } from './model/service-time.ts';
 import { VERSION } from './version.ts';
 
-export function engineOf(
+export async function engineOf(
   { dataFolder: folder, databaseUrl: url, databaseConnections: connections, acceptLoss }: Config,
   { log, time: { clock, ticks } }: { readonly log: Logger; readonly time: ServiceTime },
-): Engine {
+): Promise<Engine> {
   if (url === undefined)
     return new SqliteEngine({
       ...{ folder, clock, version: VERSION, acceptLoss },
       onWal: ({ level, message }) => log[level](message),
       onIntegrity: ({ level, message, details }) => log[level](details, message),
     });
+  // Loaded here: a service on SQLite starts without it.
+  const { PostgresEngine } = await import('./database/postgres/postgres-engine.ts');
   return new PostgresEngine({
     ...{ url, connections, folder, ticks, wall: clock, node: randomUUID(), version: VERSION },
     note: (level, message, cause) => log[level](cause === undefined ? {} : { err: cause }, message),

@@ -4,12 +4,15 @@
  * process can share it. No cell is started here.
  */
 import { confineBundlers } from './bundle/bundler-confinement.ts';
+import { SpareBundler } from './bundle/spare-bundler.ts';
 import type { Config } from './config.ts';
 import { confine } from './confinement/confine.ts';
+import { Launcher } from './confinement/launch.ts';
 import { CELL_USERS, type HardeningSettings } from './confinement/layers.ts';
-import { buildCell } from './launch/cell-build.ts';
+import { buildCell, type CellBuild } from './launch/cell-build.ts';
 import { selfTestProgram } from './launch/cell-program.ts';
 import type { CellSources } from './launch/cell-sources.ts';
+import type { ServiceTime } from './model/service-time.ts';
 
 /**
  * Builds the files, and finds out which layers hold. Its caller calls `build.remove()`.
@@ -18,7 +21,11 @@ import type { CellSources } from './launch/cell-sources.ts';
  * @throws an Error that says what is missing where the settings require a layer
  */
 export async function prepareProcesses(config: Config, built?: CellSources) {
-  const build = await buildCell(built);
+  return confineProcesses(config, await buildCell(built));
+}
+
+/** Finds out which layers hold. Removes the files where it fails. */
+export async function confineProcesses(config: Config, build: CellBuild) {
   try {
     const hardening = hardeningOf(config);
     const [cells, bundlers] = await Promise.all([
@@ -41,3 +48,9 @@ export const hardeningOf = ({ cellSandbox, cellUser, cellJitless, limits }: Conf
   jitless: cellJitless,
   cellRssMib: limits.cellRssMib,
 });
+
+/** Starts the processes of uploads. */
+export function bundlersOf({ bundlers }: Processes, after: ServiceTime['after']): SpareBundler {
+  const launcher = new Launcher(bundlers.program, bundlers.confinement);
+  return new SpareBundler({ launcher, after });
+}

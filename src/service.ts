@@ -8,14 +8,12 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
-import { SpareBundler } from './bundle/spare-bundler.ts';
 import { CallLog } from './calls/call-log.ts';
 import { CallMetrics } from './calls/call-metrics.ts';
 import { Dispatch } from './calls/dispatch.ts';
 import { HeavyInstallations } from './calls/heavy-installations.ts';
 import { Pool } from './cells/pool.ts';
 import type { Config } from './config.ts';
-import { Launcher } from './confinement/launch.ts';
 import type { Engine } from './database/engine.ts';
 import { type OpenDelivery, openDelivery } from './delivery/open-delivery.ts';
 import type { Connect } from './egress/connector.ts';
@@ -30,7 +28,7 @@ import { hangUp, listen, listener } from './http/listener.ts';
 import { loopbackListeners } from './http/loopback-listeners.ts';
 import { ServiceOrigins } from './http/service-origins.ts';
 import type { InspectionSettings } from './inspector/inspection-settings.ts';
-import { Inspector } from './inspector/inspector.ts';
+import type { Inspector } from './inspector/inspector.ts';
 import { CellLauncher } from './launch/cell-launch.ts';
 import { withoutTokens } from './model/redaction.ts';
 import { MACHINE_TIME, type ServiceTime } from './model/service-time.ts';
@@ -39,7 +37,7 @@ import { within } from './model/within.ts';
 import { publishBuiltIns } from './publish/built-ins.ts';
 import { Publisher } from './publish/publish.ts';
 import { engineOf, reported } from './service-engine.ts';
-import { type Processes, prepareProcesses } from './service-processes.ts';
+import { bundlersOf, type Processes, prepareProcesses } from './service-processes.ts';
 import { createProduct, type RouteParts, registerRoutes } from './service-routes.ts';
 import { openStore, type Store } from './store/store.ts';
 import { openTargets } from './targets/open-targets.ts';
@@ -74,6 +72,8 @@ export interface StartOptions {
    * it. Without it, the service prepares its own.
    */
   readonly prepared?: Processes;
+  /** Whether an author is at work, so that the process of the first upload starts now. */
+  readonly expectsUploads?: boolean;
   /** Lets debuggers into the isolates: `annex dev --inspect` alone. */
   readonly inspect?: InspectionSettings;
   /** What `/metrics` answers instead of the metrics of this node. */
@@ -111,9 +111,9 @@ type Stop = () => void | Promise<void>;
 export async function startService(
   config: Config,
   log: Logger,
-  { prepared, inspect, exposition, time = MACHINE_TIME, connect }: StartOptions = {},
+  { prepared, expectsUploads, inspect, exposition, time = MACHINE_TIME, connect }: StartOptions = {},
 ): Promise<Service> {
-  const engine = engineOf(config, { log, time });
+  const engine = await engineOf(config, { log, time });
   const metrics = new CallMetrics();
   const base: Base = {
     config,
@@ -122,7 +122,8 @@ export async function startService(
     metrics,
     exposition: exposition?.(metrics.registry) ?? metrics.registry,
     origins: new ServiceOrigins(config),
-    inspector: inspect && new Inspector(inspect, config),
+    // Loaded here: `annex dev --inspect` alone has it.
+    inspector: inspect && new (await import('./inspector/inspector.ts')).Inspector(inspect, config),
     ...time,
     // Nodes agree on that of their database.
     clock: engine.clock,
@@ -155,7 +156,10 @@ export async function startService(
     // Closed before the store: attempts in flight end, and their outcomes are written.
     stops.push(() => outbound.egress.close());
     stops.push(() => outbound.webhooks.close());
-    const publisher = createPublisher(base, { processes, store, calls, stops });
+    const bundlers = bundlersOf(processes, base.after);
+    stops.push(() => bundlers.close());
+    if (expectsUploads) bundlers.expectUploads();
+    const publisher = createPublisher(base, { bundlers, store, calls });
     const delivery = createDelivery(base, { store, targets, calls, webhooks: outbound.webhooks });
     const product = createProduct(base, store, stops);
     registerRoutes(base, {
@@ -165,6 +169,7 @@ export async function startService(
     stops.push(() => listeners.control.close());
     stops.push(() => listeners.public.close());
     await calls.pool.ready();
+    if (expectsUploads) calls.pool.expectProbe();
     await integrityChecked;
     await publishConfigured(base, { publisher, store });
     const urls = await listenOnBoth(base, listeners);
@@ -327,12 +332,9 @@ function createCallLog({ limits, log, metrics, clock, ticks, after }: Base, stor
 }
 
 function createPublisher(
-  { config, limits, after }: Base,
-  { processes, store, calls, stops }: { processes: Processes; store: Store; calls: Calls; stops: Stop[] },
+  { config, limits }: Base,
+  { bundlers, store, calls }: { bundlers: ReturnType<typeof bundlersOf>; store: Store; calls: Calls },
 ): Publisher {
-  const { program, confinement } = processes.bundlers;
-  const bundlers = new SpareBundler({ launcher: new Launcher(program, confinement), after });
-  stops.push(() => bundlers.close());
   return new Publisher({
     registry: store.registry,
     limits,
@@ -342,6 +344,7 @@ function createPublisher(
     },
     bundlers,
     probe: (script) => calls.pool.probe(script),
+    expectProbe: () => calls.pool.expectProbe(),
   });
 }
 

@@ -9,14 +9,9 @@ import type { LaunchedProcess, Launcher } from '../confinement/launch.ts';
 import { AnnexError } from '../errors.ts';
 import { limitProblem, type Problem } from '../model/problem.ts';
 import { FrameReader, FrameWriter } from '../protocol/frames.ts';
+import { BUNDLER_LAUNCH } from './bundler-program.ts';
 import type { answerBounds } from './bundler-wire.ts';
 import { openParcel, type Parcel, packParcel } from './parcel.ts';
-
-/**
- * Memory limit of each process of a build: twice the measured need of the largest script within the
- * limits.
- */
-const BUILD_DATA_MIB = 1_536;
 
 export interface BundlerChildParts {
   readonly launcher: Pick<Launcher, 'launch'>;
@@ -67,7 +62,7 @@ export class BundlerChild {
   constructor(parts: BundlerChildParts) {
     this.#parts = parts;
     const { launcher, deadlineMs, bounds, signal } = parts;
-    this.#launched = launcher.launch({ ownGroup: true, dataKib: BUILD_DATA_MIB * 1024, stderr: 'ignore' });
+    this.#launched = launcher.launch(BUNDLER_LAUNCH);
     const { pipe, child } = this.#launched;
     this.#writer = new FrameWriter(pipe);
     const reader = new FrameReader(bounds, (head, body) => this.#receive(head, body));

@@ -9,8 +9,22 @@
  * another file or folder.
  */
 import type { ConfinedProgram } from '../confinement/confined-program.ts';
+import type { LaunchOptions } from '../confinement/launch.ts';
 import type { Confinement } from '../confinement/layers.ts';
 import { DISKLESS_FLAG, ESBUILD_FLAG, SELF_TEST_FLAG } from './bundler-flags.ts';
+
+/**
+ * Memory limit of each process of a build: twice the measured need of the largest script within the
+ * limits.
+ */
+const BUILD_DATA_MIB = 1_536;
+
+/** How the process is started. */
+export const BUNDLER_LAUNCH: LaunchOptions = {
+  ownGroup: true,
+  dataKib: BUILD_DATA_MIB * 1024,
+  stderr: 'ignore',
+};
 
 /** Paths of the files that the program consists of. */
 export interface BundlerFiles {

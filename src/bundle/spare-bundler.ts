@@ -3,11 +3,13 @@
  * of the time that a small publish takes.
  *
  * One process waits, and only while an author is at work: after an upload that followed another one
- * within some minutes. A deployment, which uploads once, leaves none behind. The process is
+ * within some minutes, and from the start of a service that an author's tool has started. A
+ * deployment, which uploads once, leaves none behind. The process is
  * confined like every other process of an upload, has been sent nothing, and is used for one upload
  * alone.
  */
 import type { LaunchedProcess, Launcher, LaunchOptions } from '../confinement/launch.ts';
+import { BUNDLER_LAUNCH } from './bundler-program.ts';
 
 /** An author at work publishes more often than this; a process waits for no longer. */
 const WAIT_MS = 10 * 60_000;
@@ -45,6 +47,12 @@ export class SpareBundler implements Pick<Launcher, 'launch'> {
       if (this.#used === 0 && this.#uploads > 1) this.#prepare(options);
     });
     return launched;
+  }
+
+  /** An author is at work: the first upload finds its process ready. */
+  expectUploads(): void {
+    this.#count();
+    this.#prepare(BUNDLER_LAUNCH);
   }
 
   /** Ends the process that waits; none is prepared from now on. */

@@ -131,6 +131,11 @@ export class Pool {
     return this.#probes.run(source);
   }
 
+  /** A probe comes soon: its cell starts now. */
+  expectProbe(): void {
+    this.#probes.expect();
+  }
+
   /** The cells that take calls. */
   get cells(): readonly CellProcess[] {
     const { shared, apart } = this.#placement;

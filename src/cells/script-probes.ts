@@ -1,7 +1,7 @@
 /**
  * Probes scripts: loads each once before it is published, in a cell without tenants. The cell is
- * started for the first probe, shared by probes at the same time, and ended when there was none for
- * a while (docs/decisions/publish-probe.md).
+ * started when the first probe is expected, shared by probes at the same time, and ended when there
+ * was none for a while (docs/decisions/publish-probe.md).
  *
  * Attack: an upload crashes the cell, so that uploads of other authors are refused as crashing. A
  * script whose cell dies is therefore probed again, alone in a cell: a crash there is its own.
@@ -42,15 +42,18 @@ export class ScriptProbes {
    */
   async run(source: string): Promise<Probed> {
     this.#check();
-    this.#usedAt = performance.now();
-    this.#shared = this.#shared?.takesTasks ? this.#shared : this.#parts.start();
-    const first = await this.#attempt(source, this.#shared);
+    const first = await this.#attempt(source, this.#started());
     this.#usedAt = performance.now();
     this.#check();
     if (first.end.outcome !== 'cellCrashed') return first;
     const repeated = this.#alone.then(() => this.#runAlone(source));
     this.#alone = repeated.catch(() => undefined);
     return repeated;
+  }
+
+  /** A probe comes soon: its cell starts now. */
+  expect(): void {
+    if (!this.#stopped) this.#started();
   }
 
   /** Ends the shared cell where it is idle. To be called regularly. */
@@ -64,6 +67,13 @@ export class ScriptProbes {
   /** Refuses further probes. */
   stop(): void {
     this.#stopped = true;
+  }
+
+  /** The cell that probes share, from now on in use. */
+  #started(): CellProcess {
+    this.#usedAt = performance.now();
+    this.#shared = this.#shared?.takesTasks ? this.#shared : this.#parts.start();
+    return this.#shared;
   }
 
   async #runAlone(source: string): Promise<Probed> {

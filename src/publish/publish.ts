@@ -35,6 +35,8 @@ import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem } from './inspec
 export interface PublisherParts {
   readonly registry: Pick<Registry, 'integration' | 'publish' | 'secretNames' | 'keptSecrets'>;
   readonly probe: Probe;
+  /** Has the cell of the probe start while the code is bundled. */
+  readonly expectProbe?: () => void;
   readonly limits: Limits;
   /** What this deployment asks of manifests. */
   readonly rules?: ManifestRules;
@@ -171,6 +173,7 @@ export class Publisher {
       problems.push(...(await this.#missingSecrets(reading, reading.manifest)));
     }
     if (reading.entry === undefined) return { reading, problems };
+    this.#parts.expectProbe?.();
     const code = await bundled(job, reading.entry);
     return { reading, ...code, problems: [...problems, ...code.problems] };
   }

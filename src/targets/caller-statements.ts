@@ -7,7 +7,6 @@
  * life, and only its first request costs a signature. Nothing is shared between two tokens: the
  * token is the key of the cache. The token itself is verified at every request, before this.
  */
-import { SignJWT } from 'jose';
 import { entryCache } from '../model/entry-cache.ts';
 import { base64url, type RandomBytes } from '../model/identifiers.ts';
 import type { RuntimeClaims } from '../model/runtime-token-format.ts';
@@ -67,13 +66,15 @@ export class CallerStatements {
     return { kind, integration, version, ...placeOf(claims), organization: of, scopes };
   }
 
-  #sign(
+  async #sign(
     claims: Record<string, unknown>,
     { kid, key }: Awaited<ReturnType<StatementKeys['signing']>>,
     now: number,
   ): Promise<string> {
     const { origins, audience, randomBytes } = this.#parts;
     const issuedAt = Math.floor(now / 1_000);
+    // Loaded here: most services have no such API.
+    const { SignJWT } = await import('jose');
     return new SignJWT(claims)
       .setProtectedHeader({ alg: 'EdDSA', kid, typ: 'JWT' })
       .setIssuer(origins.apiUrl)

@@ -54,6 +54,15 @@ test('after the second upload one process waits, and the next upload uses it alo
   ]);
 });
 
+test('where uploads are expected, one process waits for the first of them', async () => {
+  const { spares, started, upload } = await prepared();
+  spares.expectUploads();
+  expect(started).toHaveLength(1);
+  expect(await upload()).toBe(true);
+  // The second is for the next upload.
+  await expect.poll(() => started.length).toBe(2);
+});
+
 test('after a pause an upload counts as the first again', async () => {
   const { started, timers, upload } = await prepared();
   await upload();

@@ -109,7 +109,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['bundler-child.ts', 'bundle-code.ts'],
     ['build-problems.ts', 'bundler-wire.ts', 'jsx-in-typescript.ts', 'reading/'],
     ['bundle-result.ts', 'bundler-confinement.ts', 'source-options.ts', 'upload-form.ts', 'virtual-files.ts'],
-    ['jsx.ts'],
+    ['jsx.ts', 'spare-bundler.ts'],
     ['glob-imports.ts', 'resolve-import.ts', 'parcel.ts', 'bundler-program.ts', 'sdk-exports.ts'],
   ],
   'src/store/': [
