@@ -4,13 +4,15 @@
  * or goes on in this process if it is Node 26 itself.
  *
  * Plain JavaScript of Node 20, without dependencies: all else of Annex needs Node 26. In a clone it
- * runs the sources, in the npm package the compiled files.
+ * runs the sources, in the npm package the compiled files. With one hidden word it is the service
+ * that `@annex/testing` starts, which does without the code of the commands.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import * as nodeModule from 'node:module';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const NODE_MAJOR = 26;
 /**
@@ -32,8 +34,9 @@ const PARENT_EVERY_MS = 500;
 /** Exit code of the dynamic linker where a library is missing. */
 const EXIT_NOT_STARTED = 127;
 
-const compiled = fileURLToPath(new URL('../dist/src/cli/annex.js', import.meta.url));
-const source = fileURLToPath(new URL('../../../src/cli/annex.ts', import.meta.url));
+const program = process.argv[2] === 'test-service' ? 'testing/test-service' : 'annex';
+const compiled = fileURLToPath(new URL(`../dist/src/cli/${program}.js`, import.meta.url));
+const source = fileURLToPath(new URL(`../../../src/cli/${program}.ts`, import.meta.url));
 const isClone = !existsSync(compiled);
 const install = isClone
   ? 'Run `npm ci` in the folder of the clone.'
@@ -48,7 +51,7 @@ function installedNode() {
   if (known === undefined) return undefined;
   const [name, program] = known;
   try {
-    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
+    const manifest = nodeModule.createRequire(import.meta.url).resolve(`${name}/package.json`);
     if (majorOf(JSON.parse(readFileSync(manifest, 'utf8')).version) !== NODE_MAJOR) return undefined;
     return join(dirname(manifest), program);
   } catch {
@@ -117,6 +120,25 @@ function stopWithParent() {
   }
 }
 
+/**
+ * Lets Node keep compiled code between two runs: most of a short command's time is spent on
+ * compiling.
+ *
+ * Attack: another user of this machine puts code into the cache, as into a folder of `/tmp`. It is
+ * in the folder of this user for such files, and is used only if no other user can write to it.
+ */
+function keepCompiledCode() {
+  const given = process.env['XDG_CACHE_HOME'] ?? '';
+  const folder = join(isAbsolute(given) ? given : join(homedir(), '.cache'), 'annex', 'compiled');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { uid, mode } = statSync(folder);
+    if (uid === process.getuid?.() && (mode & 0o022) === 0) nodeModule.enableCompileCache?.(folder);
+  } catch {
+    // A user without a home folder goes on without it.
+  }
+}
+
 const elsewhere = () =>
   `Install Node ${NODE_MAJOR} yourself and start annex with it. Annex supports Linux with glibc, macOS, and Windows on x64.`;
 
@@ -127,11 +149,10 @@ if (isClone && !existsSync(source)) end('The files of annex are incomplete. Inst
 else if (isClone && !existsSync(new URL('../../../node_modules/', import.meta.url)))
   end(`The packages that Annex depends on are not installed. ${install}`);
 else if (node !== undefined) handOver(node);
-else if (running >= NODE_MAJOR)
-  await import(
-    new URL(isClone ? '../../../src/cli/annex.ts' : '../dist/src/cli/annex.js', import.meta.url).href
-  );
-else if (`${process.platform}-${process.arch}` in NODE_PACKAGES)
+else if (running >= NODE_MAJOR) {
+  keepCompiledCode();
+  await import(pathToFileURL(isClone ? source : compiled).href);
+} else if (`${process.platform}-${process.arch}` in NODE_PACKAGES)
   end(
     `Annex runs on Node ${NODE_MAJOR}, this is ${process.version}, and the Node that comes with annex is not installed. ${install}`,
   );

@@ -4,13 +4,16 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { chmod, mkdir, readdir } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { VERSION } from '../../../src/version.ts';
 import { annex } from '../../support/cli/annex-run.ts';
+import { temporaryFolder } from '../../support/store/temporary-store.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../src/cli/annex.ts', import.meta.url));
 const open: Server[] = [];
@@ -149,5 +152,25 @@ describe('the process', () => {
     });
     const [code] = (await once(child, 'close')) as [number];
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});
+
+describe('the cache of compiled code', () => {
+  const BIN = fileURLToPath(new URL('../../../packages/annex/bin/annex.js', import.meta.url));
+  const run = async (mode: number) => {
+    const home = await temporaryFolder();
+    const folder = join(home, 'annex/compiled');
+    await mkdir(folder, { recursive: true });
+    await chmod(folder, mode);
+    await promisify(execFile)(process.execPath, [BIN, '--version'], { env: { XDG_CACHE_HOME: home } });
+    return (await readdir(folder)).length;
+  };
+
+  test('is kept in the folder of the user', async () => {
+    expect(await run(0o700)).toBe(1);
+  });
+
+  test('attack: is not used where another user may have put code into it', async () => {
+    expect(await run(0o777)).toBe(0);
   });
 });
