@@ -30,6 +30,8 @@ export interface TemporaryOptions {
    * when many services are started. The service does not remove it.
    */
   readonly prepare?: (config: Config) => Promise<Processes>;
+  /** Whether an author is at work, so that the process of the first upload starts at once. */
+  readonly expectsUploads?: boolean;
   /** What a test kit has in place of the time and of the network. */
   readonly standIns?: Pick<StartOptions, 'time' | 'connect'>;
 }
@@ -63,9 +65,10 @@ export async function startTemporaryService(options: TemporaryOptions = {}): Pro
   const removeFolder = () => rm(dataFolder, { recursive: true, force: true });
   try {
     const prepared = await options.prepare?.(config);
-    const { inspect } = options;
+    const { inspect, expectsUploads = false } = options;
     const service = await startService(config, log, {
       ...options.standIns,
+      expectsUploads,
       ...(prepared && { prepared }),
       ...(inspect && { inspect }),
     });

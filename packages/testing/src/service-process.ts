@@ -44,7 +44,7 @@ export class ServiceProcess {
 
   /** @throws an Error that says why the service did not start */
   static async start(): Promise<ServiceProcess> {
-    const child = spawn(process.execPath, [annexProgram(), 'test', '--service'], {
+    const child = spawn(process.execPath, [annexProgram(), 'test-service'], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: withoutTestRunner(process.env),
     });

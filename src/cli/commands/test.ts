@@ -1,6 +1,6 @@
 /**
  * `annex test`: runs the tests of a folder with its own test runner, on the Node that comes with
- * Annex. With its hidden switch it is the service that `@annex/testing` starts.
+ * Annex.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -20,9 +20,7 @@ export const test: Command = defineCommand({
     folder: { help: 'folder of the integration; default: this one', optional: true },
     files: { help: 'test files to run; default: all', optional: true, variadic: true },
   },
-  options: {
-    service: { help: 'be the service of @annex/testing, on standard input and output', hidden: true },
-  },
+  options: {},
   examples: [
     { line: 'annex test', does: 'run all tests of this folder' },
     { line: 'annex test hello test/index.test.ts', does: 'run one file of the folder hello' },
@@ -32,13 +30,8 @@ export const test: Command = defineCommand({
     { runner: Type.Enum(['vitest', 'node --test']), ok: Type.Boolean() },
     { description: 'What the runner prints is on standard error then.' },
   ),
-  async run(context, { folder: given, files, service }) {
-    const { output, cwd, stdin, stdout, signal } = context;
-    if (service) {
-      const { serveTests } = await import('../testing/serve-tests.ts');
-      await serveTests({ from: stdin, to: stdout, signal });
-      return undefined;
-    }
+  async run(context, { folder: given, files }) {
+    const { output, cwd } = context;
     const folder = resolve(cwd, given ?? '.');
     const runner = await testRunnerOf(folder);
     const ok = (await runTests(context, { runner, folder, files: files ?? [] })) === 0;

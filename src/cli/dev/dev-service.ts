@@ -69,6 +69,7 @@ export async function ownService(context: CommandContext, request: OwnServiceReq
     { write: (line) => sayLine(context, line) },
   );
   const service = await startService(readConfig(flags, Object.fromEntries(limits)), log, {
+    expectsUploads: true,
     ...(inspectPort !== undefined && { inspect: { port: inspectPort, sourceFolder: () => folder } }),
   });
   try {

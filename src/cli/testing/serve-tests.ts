@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import type { EarlyProcesses } from './early-processes.ts';
 import { TestBed } from './test-bed.ts';
 import type { OutboundAnswer, OutboundRequest, ToService, ToTestKit } from './test-messages.ts';
 
@@ -14,14 +15,14 @@ export interface TestStreams {
   readonly signal: AbortSignal;
 }
 
-export async function serveTests({ from, to, signal }: TestStreams): Promise<void> {
+export async function serveTests({ from, to, signal }: TestStreams, early: EarlyProcesses): Promise<void> {
   const send = (message: ToTestKit) => void to.write(`${JSON.stringify(message)}\n`);
   const fetches = new Fetches(send);
   // A reader that has gone is noticed by the end of the other stream.
   to.on('error', () => undefined);
   const lines = createInterface({ input: from, signal });
   const closed = once(lines, 'close');
-  const bed = await TestBed.start((request) => fetches.ask(request));
+  const bed = await TestBed.start((request) => fetches.ask(request), early);
   try {
     lines.on('line', (line) => {
       const message = JSON.parse(line) as ToService;

@@ -12,6 +12,7 @@ import { startTemporaryService } from '../temporary-service.ts';
 import { type FolderUpload, folderUpload } from '../upload/folder-upload.ts';
 import { secretValues } from '../upload/secret-values.ts';
 import { UPLOAD_MS, uploadForm } from '../upload/upload-form.ts';
+import { type EarlyProcesses, TEST_SERVICE_FLAGS } from './early-processes.ts';
 import { type Answering, mockedNetwork } from './mocked-network.ts';
 import type { PublishedFolder, TestRequest } from './test-messages.ts';
 import { TestTime } from './test-time.ts';
@@ -40,15 +41,24 @@ export class TestBed {
     this.#annex = new Annex({ url: service.controlUrl, token: this.token });
   }
 
-  /** @param answering answers the outbound requests of integrations, and webhooks */
-  static async start(answering: Answering): Promise<TestBed> {
+  /**
+   * @param answering answers the outbound requests of integrations, and webhooks
+   * @param early what the processes of the service start from
+   */
+  static async start(answering: Answering, { confined }: EarlyProcesses): Promise<TestBed> {
     const time = new TestTime();
     const started = await startTemporaryService({
-      flags: ['--built-ins', 'none', '--cells', '1', '--webhook-http', 'allow'],
+      flags: TEST_SERVICE_FLAGS,
       logLevel: 'error',
+      expectsUploads: true,
+      prepare: () => confined,
       standIns: { time, connect: mockedNetwork(answering) },
     });
-    return new TestBed(started, time);
+    const end = async () => {
+      await started.end();
+      (await confined).build.remove();
+    };
+    return new TestBed({ ...started, end }, time);
   }
 
   /** An admin token. */

@@ -30,16 +30,27 @@ const processes = (): Process[] =>
 export const aliveIn = (session: number): number =>
   processes().filter((candidate) => candidate.session === session).length;
 
+const isBuild = ({ parent, command }: Process): boolean =>
+  parent === process.pid && /bundler-process(-\d+)?\.(ts|cjs)/.test(command);
+
+/** Sessions of builds, also of those that wait for an upload. */
+export const buildSessions = (): ReadonlySet<number> =>
+  new Set(
+    processes()
+      .filter(isBuild)
+      .map(({ session }) => session),
+  );
+
 /**
  * The session of this test's build, once esbuild runs in it. A process that waits for a later
  * upload has no esbuild yet.
+ *
+ * @param before sessions that are those of others, such as a service of another test that ends
  */
-export async function startedSession(): Promise<number> {
-  const isBuild = ({ parent, command }: Process) =>
-    parent === process.pid && /bundler-process(-\d+)?\.(ts|cjs)/.test(command);
+export async function startedSession(before: ReadonlySet<number> = new Set()): Promise<number> {
   let session = 0;
   const running = () => {
-    const builds = processes().filter(isBuild);
+    const builds = processes().filter((found) => isBuild(found) && !before.has(found.session));
     session = builds.find((build) => aliveIn(build.session) === 2)?.session ?? 0;
     return session;
   };

@@ -23,7 +23,8 @@ export async function write(folder: string, files: Readonly<Record<string, strin
 /** A folder for one test. */
 export async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await suiteFolder(files);
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  // A service of the folder's tests may still write its cache of compiled code there.
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   return folder;
 }
 
