@@ -5,11 +5,11 @@
  */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { annex, type Ran } from '../../support/cli/annex-run.ts';
 import { manifestOf, suiteFolder } from '../../support/cli/author-folder.ts';
-import { HAS_CHROMIUM, startChromium } from '../../support/renderer/chromium.ts';
+import { DevPage } from '../../support/cli/dev-page.ts';
+import { HAS_CHROMIUM } from '../../support/renderer/chromium.ts';
 import { TestService } from '../../support/service.ts';
 
 const MANIFEST = manifestOf(
@@ -53,52 +53,26 @@ export default createIntegration({
 `;
 
 describe.runIf(HAS_CHROMIUM)('the page', () => {
-  const ending = new AbortController();
-  const faults: string[] = [];
   let service: TestService;
-  let session: Promise<Ran>;
   let folder: string;
-  let browser: Browser;
+  let shown: DevPage;
   let page: Page;
 
   beforeAll(async () => {
     service = await TestService.start();
     folder = await suiteFolder({ 'platform-manifest.yaml': MANIFEST, 'index.tsx': codeOf('Counted') });
-    const started = Promise.withResolvers<string>();
-    session = annex({
-      words: ['dev', folder, '--service', '--json', '--page-port', '0'],
-      env: { ANNEX_URL: service.service.controlUrl, ANNEX_TOKEN: service.admin },
-      signal: ending.signal,
-      onOutput: (output) => {
-        const [, url] = /"page":"([^"]+)"/.exec(output) ?? [];
-        if (url !== undefined && output.includes('"event":"live"')) started.resolve(url);
-      },
-    });
-    const url = await Promise.race([started.promise, session.then(({ stderr }) => Promise.reject(stderr))]);
-    browser = await startChromium();
-    page = await browser.newPage();
-    page.setDefaultTimeout(30_000);
-    page.on('pageerror', (error) => void faults.push(String(error)));
-    page.on('console', (message) => {
-      if (message.type() === 'error') faults.push(message.text());
-    });
-    await page.goto(url);
+    shown = await DevPage.open(service, folder);
+    page = shown.page;
   }, 120_000);
 
   afterAll(async () => {
-    await browser?.close();
-    ending.abort('SIGINT');
-    await session;
+    await shown?.end();
     await service.stop();
     await rm(folder, { recursive: true, force: true });
   });
 
-  const componentNamed = (id: string) =>
-    page
-      .getByRole('region', { name: 'Components' })
-      .getByRole('article')
-      .filter({ has: page.getByRole('heading', { name: id, exact: true }) });
-  const drawing = (id: string) => componentNamed(id).locator('.drawing');
+  const componentNamed = (id: string) => shown.component(id);
+  const drawing = (id: string) => shown.drawing(id);
 
   test('a component works: a typed text and a pressed button reach the code', async () => {
     const counter = drawing('counter');
@@ -149,6 +123,6 @@ describe.runIf(HAS_CHROMIUM)('the page', () => {
   });
 
   test('the browser has reported no error', () => {
-    expect(faults).toEqual([]);
+    expect(shown.faults).toEqual([]);
   });
 });

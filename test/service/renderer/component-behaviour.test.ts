@@ -114,6 +114,15 @@ describe.skipIf(!HAS_CHROMIUM)('a component in a page', () => {
     expect((await lastRequest())?.['action']).toEqual({ action: 'count', note: 'kept' });
   });
 
+  test('a refresh draws it again with its state', async () => {
+    await product.button('Count').click();
+    await expect.poll(count).toBe('1');
+    await product.run(`document.querySelector('annex-component').refresh()`);
+    await expect.poll(lastRequest).toMatchObject({ state: { count: 1 } });
+    await expect.poll(async () => (await product.told('render')).length).toBe(3);
+    expect(await count()).toBe('1');
+  });
+
   test('an answer that may be cached is asked for once', async () => {
     await product.mount({ componentId: 'cached' });
     expect(await words('p.text')).toBe('Drawing 1');
@@ -122,6 +131,8 @@ describe.skipIf(!HAS_CHROMIUM)('a component in a page', () => {
     expect(await product.requests()).toEqual([]);
     await product.mount({ componentId: 'cached', props: { other: true } });
     expect(await words('p.text')).toBe('Drawing 2');
+    await product.run(`document.querySelector('annex-component').refresh()`);
+    await expect.poll(() => words('p.text')).toBe('Drawing 3');
   });
 
   describe('a modal', () => {

@@ -2,9 +2,9 @@
  * Every element of ContentKit in a real browser: drawn by `<annex-component>`, pressed, chosen from
  * and typed into, through the render API of a real service.
  */
-import axe from 'axe-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HAS_CHROMIUM } from '../../support/renderer/chromium.ts';
+import { GALLERY_BUTTONS, GALLERY_ELEMENTS, seriousViolations } from '../../support/renderer/gallery.ts';
 import { ProductPage } from '../../support/renderer/product-page.ts';
 import { TestService } from '../../support/service.ts';
 
@@ -28,50 +28,13 @@ describe.skipIf(!HAS_CHROMIUM)('the gallery', () => {
     JSON.parse((await product.component.locator('p.text code').first().textContent()) ?? '""');
   const arrives = (action: object) => expect.poll(last).toEqual(action);
 
-  test.each([
-    ['block with controls', '[role=toolbar] button', 'Refresh'],
-    ['text', 'p.text strong', 'Gallery'],
-    ['text in text', 'p.text em', '0'],
-    ['struck text', 'p.text s', 'none undone'],
-    ['link', 'a[href="https://example.com/more"][rel="noopener noreferrer"]', 'more'],
-    ['hint', 'p.hint', 'A remark.'],
-    ['divider', 'hr.divider.size-small', ''],
-    ['markdown', '.markdown h3', 'Heading'],
-    ['list in markdown', '.markdown ul li', 'one'],
-    ['hstack', '.hstack.align-center button', 'Count'],
-    ['vstack', '.vstack.align-start', 'In a box.'],
-    ['box', '.box p.text', 'In a box.'],
-    ['card', '.card .card-title', 'Card'],
-    ['hint of a card', '.card .remark', 'Can be pressed.'],
-    ['image', '.card img[referrerpolicy="no-referrer"]', ''],
-    ['icon', '.card-icon svg', ''],
-    ['textinput', 'input.textinput[placeholder="A note"]', ''],
-    ['multiline textinput', 'textarea.textinput', ''],
-    ['password', 'input[type=password][autocomplete=new-password]', ''],
-    ['select', 'select.select option', 'A color'],
-    ['combo box', '[role=combobox]', ''],
-    ['switch', '[role=switch]', ''],
-    ['radio', 'input[type=radio]', ''],
-    ['checkbox', 'input[type=checkbox]:not([role])', ''],
-    ['codeblock', '.codeblock pre.code', 'const one = 1;\nconst two = 2;'],
-    ['line numbers', '.codeblock .numbers', '5\n6'],
-    ['header of a codeblock', '.codeblock .code-part', 'Above the code.'],
-    ['codeblock to edit', '.codeblock textarea.code', ''],
-    ['webframe', 'iframe[sandbox="allow-scripts"][referrerpolicy="no-referrer"]', ''],
-  ])('draws: %s', async (_element, selector, words) => {
+  test.each(GALLERY_ELEMENTS)('draws: %s', async (_element, selector, words) => {
     const found = product.component.locator(selector).first();
     await found.waitFor({ state: 'attached' });
     expect(await found.textContent()).toContain(words);
   });
 
-  test.each([
-    ['Count', { action: 'count', note: 'first' }],
-    ['Card', { action: 'card' }],
-    ['In the card', { action: 'in-card' }],
-    ['Copy', { action: 'copy' }],
-    ['Below the frame', { action: 'below' }],
-    ['Refresh', { action: 'refresh' }],
-  ])('%s is pressed', async (name, action) => {
+  test.each(GALLERY_BUTTONS)('%s is pressed', async (name, action) => {
     await product.button(name).click();
     await arrives(action);
   });
@@ -169,14 +132,7 @@ describe.skipIf(!HAS_CHROMIUM)('the gallery', () => {
     async (theme, dir, width) => {
       await product.page.setViewportSize({ width, height: 900 });
       await product.mount({ componentId: 'gallery', theme, dir });
-      await product.page.evaluate(axe.source);
-      const violations = await product.run<{ id: string; impact: string; nodes: { html: string }[] }[]>(
-        `axe.run('annex-component', { iframes: false }).then(({ violations }) => violations)`,
-      );
-      const serious = violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map(({ html }) => html)]);
-      expect(serious).toEqual([]);
+      expect(await seriousViolations(product.page, 'annex-component')).toEqual([]);
       expect(await product.run('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
     },
   );
