@@ -4,6 +4,7 @@
  */
 import { constants } from 'node:os';
 import { CommanderError } from 'commander';
+import { AnnexError } from '../../packages/client/src/index.ts';
 import { VERSION } from '../version.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands/registry.ts';
@@ -15,6 +16,7 @@ import { EXIT } from './terminal/exit-code.ts';
 import { explain } from './terminal/explain.ts';
 import { type Failure, UsageError } from './terminal/failure.ts';
 import { Output, paint } from './terminal/output.ts';
+import { withNearestIntegration } from './traffic/nearest-integration.ts';
 
 const COLUMNS = 100;
 /** Added to the signal number for the exit code, as shells do. */
@@ -79,7 +81,14 @@ class Run {
     globals: GlobalOptions,
   ): Promise<void> {
     this.#isStream = typeof command.stream === 'string' ? input[command.stream] === true : !!command.stream;
-    this.#code = (await command.run(this.#context(globals), input)) ?? EXIT.ok;
+    const context = this.#context(globals);
+    try {
+      this.#code = (await command.run(context, input)) ?? EXIT.ok;
+    } catch (cause) {
+      const { integration } = input;
+      if (typeof integration !== 'string' || !(cause instanceof AnnexError)) throw cause;
+      throw await withNearestIntegration(await context.client(), integration, cause);
+    }
   }
 
   #context({ profile }: GlobalOptions): CommandContext {

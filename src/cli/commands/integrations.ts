@@ -42,10 +42,10 @@ const list: Command = defineCommand({
 const show: Command = defineCommand({
   name: 'show',
   summary: 'show one integration',
-  arguments: { name: NAME },
+  arguments: { integration: NAME },
   examples: [{ line: 'annex integrations show hello', does: 'see its version, scopes and blocks' }],
   json: Type.Object({ ...INTEGRATION, target: Type.String(), scopes: Type.Array(Type.String()) }),
-  async run({ output, client, signal }, { name }) {
+  async run({ output, client, signal }, { integration: name }) {
     const whole = await (await client()).integrations.get(name, { signal });
     output.result(whole, () => {
       const rows: [string, string | number][] = [
@@ -73,13 +73,13 @@ const remove: Command = defineCommand({
   description: [
     'Deletes an integration with its versions, images and secrets. It must not be installed, unless --cascade also removes its installations. Nothing of it can be restored.',
   ],
-  arguments: { name: NAME },
+  arguments: { integration: NAME },
   options: { cascade: { help: 'remove its installations and their data as well' } },
   examples: [
     { line: 'annex integrations delete hello', does: 'delete an integration without installations' },
   ],
   json: Type.Object({ name: Type.String(), deleted: Type.Literal(true) }),
-  async run({ output, client, signal }, { name, cascade }) {
+  async run({ output, client, signal }, { integration: name, cascade }) {
     await (await client()).integrations.delete(name, cascade ? { cascade } : {}, { signal });
     output.result({ name, deleted: true }, () => output.line(`${name} is deleted.`));
     return undefined;

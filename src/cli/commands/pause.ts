@@ -1,12 +1,8 @@
 /** `annex pause`: stop events and calls of an installation. */
 import { type Command, defineCommand } from '../command.ts';
-import { PLACE, showTarget, TARGET, type TargetView } from '../installation/target-view.ts';
-import {
-  findInstallation,
-  INSTALLATION_HELP,
-  installationWord,
-  targetPath,
-} from '../traffic/installation-name.ts';
+import { switchTarget } from '../installation/switched-target.ts';
+import { PLACE, TARGET } from '../installation/target-view.ts';
+import { INSTALLATION_HELP, installationWord } from '../traffic/installation-name.ts';
 
 export const pause: Command = defineCommand({
   name: 'pause',
@@ -18,11 +14,5 @@ export const pause: Command = defineCommand({
   options: PLACE,
   examples: [{ line: 'annex pause hello@acme', does: 'stop the installation of "acme" for now' }],
   json: TARGET,
-  async run({ output, client, signal }, { installation: word, ...place }) {
-    const annex = await client();
-    const path = targetPath(await findInstallation(annex, word), place);
-    const target = await annex.request<TargetView>('POST', `${path}/pause`, { options: { signal } });
-    output.result(target, () => showTarget(output, target));
-    return undefined;
-  },
+  run: (context, input) => switchTarget(context, input, 'pause'),
 });

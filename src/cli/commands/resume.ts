@@ -1,12 +1,8 @@
 /** `annex resume`: let a paused installation work again. */
 import { type Command, defineCommand } from '../command.ts';
-import { PLACE, showTarget, TARGET, type TargetView } from '../installation/target-view.ts';
-import {
-  findInstallation,
-  INSTALLATION_HELP,
-  installationWord,
-  targetPath,
-} from '../traffic/installation-name.ts';
+import { switchTarget } from '../installation/switched-target.ts';
+import { PLACE, TARGET } from '../installation/target-view.ts';
+import { INSTALLATION_HELP, installationWord } from '../traffic/installation-name.ts';
 
 export const resume: Command = defineCommand({
   name: 'resume',
@@ -18,11 +14,5 @@ export const resume: Command = defineCommand({
   options: PLACE,
   examples: [{ line: 'annex resume hello@acme', does: 'let it work again' }],
   json: TARGET,
-  async run({ output, client, signal }, { installation: word, ...place }) {
-    const annex = await client();
-    const path = targetPath(await findInstallation(annex, word), place);
-    const target = await annex.request<TargetView>('POST', `${path}/resume`, { options: { signal } });
-    output.result(target, () => showTarget(output, target));
-    return undefined;
-  },
+  run: (context, input) => switchTarget(context, input, 'resume'),
 });

@@ -4,8 +4,8 @@
  */
 import type { Annex, Installation } from '../../../packages/client/src/index.ts';
 import { AnnexError } from '../../../packages/client/src/index.ts';
-import { nearest } from '../../model/nearest.ts';
 import { Failure, UsageError } from '../terminal/failure.ts';
+import { withNearestIntegration } from './nearest-integration.ts';
 
 /** The help of an argument of this form. */
 export const INSTALLATION_HELP =
@@ -15,8 +15,6 @@ const ID = /^ins_[a-z0-9]+$/;
 const NAME = /^[A-Za-z0-9-]+(@[A-Za-z0-9][A-Za-z0-9._-]*)?$/;
 /** Installations that a message lists. */
 const LISTED_MAX = 5;
-/** Names that a wrong one is compared with. */
-const COMPARED_MAX = 1_000;
 /** Integrations that are asked for an id at once. */
 const ASKED_AT_ONCE = 8;
 
@@ -37,24 +35,12 @@ export async function findInstallation(client: Annex, word: string): Promise<Ins
       if (found.length > LISTED_MAX || (organization !== undefined && found.length > 0)) break;
     }
   } catch (error) {
-    throw await withNearest(client, integration, error);
+    throw await withNearestIntegration(client, integration, error);
   }
   const [only, ...others] = found;
   if (only === undefined) throw notInstalled(integration, organization);
   if (others.length > 0) throw ambiguous(integration, found);
   return only;
-}
-
-/** An unknown name is answered with the nearest one that the token sees. */
-async function withNearest(client: Annex, wrong: string, error: unknown): Promise<unknown> {
-  if (!(error instanceof AnnexError) || error.code !== 'INTEGRATION_UNKNOWN') return error;
-  const names: string[] = [];
-  for await (const { name } of client.integrations.all()) if (names.push(name) >= COMPARED_MAX) break;
-  const near = nearest(wrong, names);
-  const { code, status, message } = error;
-  const hint =
-    near === undefined ? '`annex integrations list` shows those that it sees.' : `Did you mean ${near}?`;
-  return new Failure(message, { code, status, hint, cause: error });
 }
 
 /** A name for messages. */

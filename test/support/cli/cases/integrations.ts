@@ -4,10 +4,13 @@ import type { CommandWorld } from '../command-world.ts';
 import { noService, noToken, unknownToken } from '../service-failures.ts';
 
 const unknown = (words: readonly string[]): FailingRun => ({
-  title: 'an integration that is not published',
-  run: (world) => ({ words: [...words, 'nothing'], env: world.env }),
+  title: 'a misspelt integration',
+  run: async (world) => {
+    await world.shared();
+    return { words: [...words, 'cli-shraed'], env: world.env };
+  },
   code: 1,
-  says: /There is no integration "nothing"/,
+  says: /There is no integration "cli-shraed".*\nDid you mean cli-shared\?/,
 });
 
 /** The shared integration, with its second version active again. */
