@@ -123,6 +123,6 @@ describe.runIf(HAS_CHROMIUM)('the page', () => {
   });
 
   test('the browser has reported no error', () => {
-    expect(shown.faults).toEqual([]);
+    expect(shown.watched.errors).toEqual([]);
   });
 });

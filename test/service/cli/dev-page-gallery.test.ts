@@ -169,7 +169,7 @@ describe.runIf(HAS_CHROMIUM)('components on the page', () => {
   });
 
   test('no error stands in the console, and no request has left the machine', () => {
-    expect(shown.faults).toEqual([]);
-    expect(shown.foreign).toEqual([]);
+    expect(shown.watched.errors).toEqual([]);
+    expect(shown.watched.foreign).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildPackages } from '../../../packages/build.ts';
 import { freePort } from '../../support/free-port.ts';
 import { nodeFolders, userVariables } from '../../support/packages/nodes.ts';
-import { HAS_CHROMIUM, startChromium } from '../../support/renderer/chromium.ts';
+import { HAS_CHROMIUM, startChromium, type Watched, watchPage } from '../../support/renderer/chromium.ts';
 import { ROOT, read } from '../../support/repository/sources.ts';
 import { TutorialWalk } from '../../support/repository/tutorial-walk.ts';
 
@@ -20,7 +20,7 @@ const STEP_MS = 600_000;
 const PORTS = ['4000', '7700', '7701', '7710', '7711', '8080'];
 
 describe.runIf(HAS_CHROMIUM)('the tutorial', () => {
-  const faults: string[] = [];
+  let watched: Watched;
   let base: string;
   let walk: TutorialWalk;
   let browser: Browser;
@@ -59,10 +59,7 @@ describe.runIf(HAS_CHROMIUM)('the tutorial', () => {
     browser = await startChromium();
     page = await browser.newPage();
     page.setDefaultTimeout(60_000);
-    page.on('pageerror', (error) => void faults.push(String(error)));
-    page.on('console', (message) => {
-      if (message.type() === 'error') faults.push(message.text());
-    });
+    watched = await watchPage(page);
   }, STEP_MS);
 
   afterAll(async () => {
@@ -140,7 +137,7 @@ describe.runIf(HAS_CHROMIUM)('the tutorial', () => {
     STEP_MS,
   );
 
-  test('the browser has reported no error', () => {
-    expect(faults).toEqual([]);
+  test('the browser has reported no error, and has reached this machine alone', () => {
+    expect(watched).toEqual({ errors: [], foreign: [] });
   });
 });

@@ -1,21 +1,23 @@
 /** `annex dev` on a running service, and its page in a real Chromium. */
 import type { Browser, Page } from 'playwright-core';
-import { startChromium } from '../renderer/chromium.ts';
+import { startChromium, type Watched, watchPage } from '../renderer/chromium.ts';
 import type { TestService } from '../service.ts';
 import { annex, type Ran } from './annex-run.ts';
 
 export class DevPage {
   readonly page: Page;
-  /** Errors in the console, and of scripts. */
-  readonly faults: string[] = [];
-  /** Requests that would leave this machine. */
-  readonly foreign: string[] = [];
+  readonly watched: Watched;
   readonly #browser: Browser;
   readonly #ending: AbortController;
   readonly #session: Promise<Ran>;
 
-  private constructor(page: Page, browser: Browser, ending: AbortController, session: Promise<Ran>) {
+  private constructor(
+    [browser, page, watched]: readonly [Browser, Page, Watched],
+    ending: AbortController,
+    session: Promise<Ran>,
+  ) {
     this.page = page;
+    this.watched = watched;
     this.#browser = browser;
     this.#ending = ending;
     this.#session = session;
@@ -36,9 +38,10 @@ export class DevPage {
     });
     const url = await Promise.race([started.promise, session.then(({ stderr }) => Promise.reject(stderr))]);
     const browser = await startChromium();
-    const shown = new DevPage(await browser.newPage(), browser, ending, session);
-    await shown.#watch();
-    await shown.page.goto(url);
+    const page = await browser.newPage();
+    page.setDefaultTimeout(30_000);
+    const shown = new DevPage([browser, page, await watchPage(page)], ending, session);
+    await page.goto(url);
     return shown;
   }
 
@@ -59,22 +62,5 @@ export class DevPage {
     await this.#browser.close();
     this.#ending.abort('SIGINT');
     await this.#session;
-  }
-
-  async #watch(): Promise<void> {
-    const { page, faults, foreign } = this;
-    page.setDefaultTimeout(30_000);
-    page.on('pageerror', (error) => void faults.push(String(error)));
-    page.on('console', (message) => {
-      // The browser notes the status of a drawing that is refused.
-      if (message.type() === 'error' && !/\/render\b/.test(message.location().url))
-        faults.push(message.text());
-    });
-    await page.context().route('**', async (route) => {
-      const { hostname, protocol } = new URL(route.request().url());
-      if (hostname === '127.0.0.1' || protocol === 'data:') return route.continue();
-      foreign.push(route.request().url());
-      return route.abort();
-    });
   }
 }

@@ -2,7 +2,7 @@
  * A real Chromium, of the machine's packages. It resolves no name and reaches this machine alone.
  */
 import { accessSync, constants } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 
 const PROGRAM = '/usr/bin/chromium';
 
@@ -24,4 +24,32 @@ export function startChromium(): Promise<Browser> {
     // Its sandbox needs namespaces, which a container may forbid. Its pages are those of the tests.
     args: ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
   });
+}
+
+/** What a page must not do. */
+export interface Watched {
+  /** Errors in the console, and of scripts. */
+  readonly errors: string[];
+  /** Requests that would leave this machine; none does. */
+  readonly foreign: string[];
+}
+
+/** The path of a drawing. The browser notes the status of one that is refused as an error. */
+const DRAWING = /\/render\b/;
+
+/** Watches a new page. */
+export async function watchPage(page: Page): Promise<Watched> {
+  const errors: string[] = [];
+  const foreign: string[] = [];
+  page.on('pageerror', (error) => void errors.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !DRAWING.test(message.location().url)) errors.push(message.text());
+  });
+  await page.context().route('**', async (route) => {
+    const { hostname, protocol } = new URL(route.request().url());
+    if (hostname === '127.0.0.1' || protocol === 'data:') return route.continue();
+    foreign.push(route.request().url());
+    return route.abort();
+  });
+  return { errors, foreign };
 }

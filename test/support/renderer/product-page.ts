@@ -9,7 +9,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { componentsModule } from '../../../packages/components/build.ts';
 import { builtOnce } from '../built-once.ts';
 import type { Installed, TestService } from '../service.ts';
-import { startChromium } from './chromium.ts';
+import { startChromium, type Watched, watchPage } from './chromium.ts';
 import { PRODUCT_SCRIPT } from './product-script.ts';
 import { reactPage } from './react-page.ts';
 
@@ -43,17 +43,15 @@ export interface Told {
 
 export class ProductPage {
   readonly page: Page;
-  /** Errors in the console, and of scripts. */
-  readonly errors: string[] = [];
-  /** Requests that would leave this machine. */
-  readonly foreign: string[] = [];
+  readonly #watched: Watched;
   readonly #browser: Browser;
   readonly #server: Server;
 
-  private constructor(browser: Browser, server: Server, page: Page) {
+  private constructor(browser: Browser, server: Server, page: Page, watched: Watched) {
     this.#browser = browser;
     this.#server = server;
     this.page = page;
+    this.#watched = watched;
   }
 
   /** @param shown an installation whose components the page shows; none if it answers itself */
@@ -79,28 +77,27 @@ export class ProductPage {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const browser = await startChromium();
-    const product = new ProductPage(browser, server, await browser.newPage());
+    const page = await browser.newPage();
+    const product = new ProductPage(browser, server, page, await watchPage(page));
     await product.#open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     return product;
   }
 
   async #open(url: string): Promise<void> {
-    const { page, errors, foreign } = this;
+    const { page } = this;
     page.setDefaultTimeout(60_000);
-    page.on('pageerror', (error) => void errors.push(String(error)));
-    page.on('console', (message) => {
-      // The browser notes the status of a drawing that is refused.
-      if (message.type() === 'error' && !message.location().url.endsWith('/render'))
-        errors.push(message.text());
-    });
-    await page.context().route('**', async (route) => {
-      const { hostname, protocol } = new URL(route.request().url());
-      if (hostname === '127.0.0.1' || protocol === 'data:') return route.continue();
-      foreign.push(route.request().url());
-      return route.abort();
-    });
     await page.goto(url);
     await page.locator('html[data-ready]').waitFor({ state: 'attached' });
+  }
+
+  /** Errors in the console, and of scripts. */
+  get errors(): readonly string[] {
+    return this.#watched.errors;
+  }
+
+  /** Requests that would leave this machine. */
+  get foreign(): readonly string[] {
+    return this.#watched.foreign;
   }
 
   /**
