@@ -44,6 +44,7 @@ export function DrawnComponent({ id, place, props = {} }: DrawnComponentProps) {
   const drawn = useRef<AnnexComponent>(null);
   const version = generation.value;
   const edit = edits.value;
+  const drawnAt = useRef(edit);
   const propsText = JSON.stringify(props);
   useEffect(() => {
     const transport: Transport = async (request, signal) => {
@@ -67,7 +68,8 @@ export function DrawnComponent({ id, place, props = {} }: DrawnComponentProps) {
     // A new version draws its components anew.
   }, [id, place, propsText, version]);
   useEffect(() => {
-    if (edit > 0) drawn.current?.refresh();
+    if (edit !== drawnAt.current) drawn.current?.refresh();
+    drawnAt.current = edit;
   }, [edit]);
   return (
     <article>
