@@ -2,7 +2,7 @@
  * Makes a commander program of the declarations in `commands/`: parsing, help, suggestions. It runs
  * the command that the words select, and decides nothing about what it prints.
  */
-import { Argument, Option, Command as Parser } from 'commander';
+import { Argument, type CommanderError, Option, Command as Parser } from 'commander';
 import { nearest } from '../model/nearest.ts';
 import {
   type Command,
@@ -155,10 +155,24 @@ function valueParser(
   };
 }
 
+const USAGES = new WeakMap<CommanderError, string>();
+
+/** How the command is used whose words were wrong. */
+export const usageOf = (error: CommanderError): string => USAGES.get(error) ?? 'annex --help';
+
+function usageText(parser: Parser): string {
+  const names: string[] = [];
+  for (let at: Parser | null = parser; at !== null; at = at.parent) names.unshift(at.name());
+  return `${names.join(' ')} ${parser.usage()}`;
+}
+
 /** Errors are thrown, and texts go where the caller says. */
 function settle(parser: Parser, { writeOut, writeError, columns }: ProgramParts): void {
   parser
-    .exitOverride()
+    .exitOverride((error) => {
+      USAGES.set(error, usageText(parser));
+      throw error;
+    })
     .configureOutput({
       writeOut,
       // The help, where a command is missing.

@@ -10,7 +10,7 @@ import type { Command } from './command.ts';
 import { COMMANDS } from './commands/registry.ts';
 import type { CommandContext } from './context.ts';
 import { ServiceAccess } from './profile/service-access.ts';
-import { type GlobalOptions, makeProgram } from './program.ts';
+import { type GlobalOptions, makeProgram, usageOf } from './program.ts';
 import type { Surroundings } from './surroundings.ts';
 import { EXIT } from './terminal/exit-code.ts';
 import { explain } from './terminal/explain.ts';
@@ -140,19 +140,30 @@ class Run {
     }
     if (isShown) return failure.exit;
     this.#output.talk(paint('red', 'error: '), failure.message);
+    for (const { property, message } of (problems ?? []) as readonly {
+      property?: string;
+      message?: string;
+    }[])
+      if (property !== undefined) this.#output.talk(paint('yellow', `${property}: `), message ?? '');
     if (hint !== undefined) this.#output.talk(hint);
     return failure.exit;
   }
 }
 
 /** A mistake in the words. The parser's message begins with its own mark. */
-function usageFailure({ code, message }: CommanderError): Failure {
+function usageFailure(error: CommanderError): Failure {
+  const { code, message } = error;
   if (code === 'commander.help')
     return new UsageError('A command is missing.', { hint: '`annex --help` lists the commands.' });
+  const usage = usageOf(error);
+  // A word too many may be the value of a secret, so it is not printed.
+  if (code === 'commander.excessArguments')
+    return new UsageError('Too many arguments.', { hint: `Usage: ${usage}` });
   const [text = '', near] = message.replace('error: ', '').split('\n(Did you mean ');
   const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? '' : '.'}`;
   return new UsageError(near === undefined ? sentence : `${sentence} Did you mean ${near.slice(0, -1)}`, {
-    hint: 'Add --help to see what the command takes.',
+    hint:
+      code === 'commander.missingArgument' ? `Usage: ${usage}` : 'Add --help to see what the command takes.',
   });
 }
 

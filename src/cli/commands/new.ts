@@ -84,7 +84,7 @@ export const newCommand: Command = defineCommand({
       for (const file of files) output.line(`${shown}/${file}`);
     });
     const enter = shown === '.' ? '' : `cd ${shown} && `;
-    output.talk(`Next: ${enter}npm install && annex check && annex publish --install ${organization}`);
+    output.talk(`Next: ${enter}npm install && annex dev`);
     return undefined;
   },
 });

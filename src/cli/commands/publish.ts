@@ -26,6 +26,7 @@ const INSTALLED = Type.Object({
   organization: Type.String(),
   publicEndpoint: Type.String(),
   isNew: Type.Boolean(),
+  status: Type.Enum(['active', 'pending', 'paused']),
 });
 const LISTED = Type.Object({
   path: Type.String(),
@@ -88,9 +89,13 @@ export const publish: Command = defineCommand({
       () => {
         output.line(paint('green', 'published '), `${integration}, version ${version}`);
         if (installation === null) return;
-        const { id, organization, publicEndpoint, isNew } = installation;
+        const { id, organization, publicEndpoint, isNew, status } = installation;
         output.line(`${isNew ? 'installed' : 'is installed'} for ${organization}: ${id}`);
         output.line(publicEndpoint);
+        if (status === 'pending')
+          output.talk(
+            `It is pending until its configuration is valid: annex configure ${integration}@${organization}`,
+          );
       },
     );
     return undefined;

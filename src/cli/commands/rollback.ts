@@ -38,7 +38,11 @@ export const rollback: Command = defineCommand({
     const version = wanted ?? (await versionBefore(annex, integration, previous));
     await annex.versions.activate(integration, version, { signal });
     output.result({ integration, version, previous }, () =>
-      output.line(`${integration} runs version ${version} (before: ${previous}).`),
+      output.line(
+        version === previous
+          ? `${integration} runs version ${version} already.`
+          : `${integration} runs version ${version} (before: ${previous}).`,
+      ),
     );
     return undefined;
   },

@@ -42,7 +42,11 @@ export const trigger: Command = defineCommand({
       parse: field,
     },
     wait: { help: 'wait until all its deliveries have ended' },
-    timeout: { value: 'seconds', help: 'wait at most this long', parse: seconds, default: WAIT_MS },
+    timeout: {
+      value: 'seconds',
+      help: `wait at most this long (default: ${WAIT_MS / 1_000})`,
+      parse: seconds,
+    },
   },
   examples: [
     { line: 'annex trigger site_view hello --wait', does: 'post a visit and wait for its outcome' },
@@ -58,7 +62,10 @@ export const trigger: Command = defineCommand({
     deliveries: Type.Integer(),
     outcomes: Type.Array(DELIVERY, { description: 'The deliveries, as they were at the end.' }),
   }),
-  async run(context, { event: type, installation: word, organization, space, site, wait, timeout, ...rest }) {
+  async run(
+    context,
+    { event: type, installation: word, organization, space, site, wait, timeout = WAIT_MS, ...rest },
+  ) {
     const { output } = context;
     if ((word === undefined) === (organization === undefined))
       throw new UsageError('Name an installation, or an organization with --organization.');
@@ -78,7 +85,7 @@ export const trigger: Command = defineCommand({
     output.result({ event, eventId, deliveries, outcomes }, () => {
       output.talk(`Posted ${eventId}.`);
       output.table(TITLES, outcomes.map(rowOf));
-      if (outcomes.length === 0) output.line(NO_RECIPIENT);
+      if (outcomes.length === 0) output.line(noRecipient(place));
     });
     const isOver = outcomes.every(({ state }) => state !== 'pending');
     if (wait && !isOver) output.talk(`After ${timeout / 1_000} s, a delivery is pending still.`);
@@ -87,8 +94,11 @@ export const trigger: Command = defineCommand({
   },
 });
 
-const NO_RECIPIENT =
-  'No recipient: nothing that is installed handles this type, has its scope and is active in this place.';
+function noRecipient(place: Readonly<Record<string, string>>): string {
+  const [[name = '', id = ''] = []] = Object.entries(place);
+  const where = `${name.replace(/Id$/, '')} "${id}"`;
+  return `No recipient: nothing that is installed handles this type, has its scope and is active in ${where}.`;
+}
 
 /** The space or site where it happens: the given one, or one of the installation. */
 async function placeOf(
@@ -108,8 +118,8 @@ async function placeOf(
     const { items } = await client.request<{ items: Record<string, unknown>[] }>('GET', path, {
       query: { limit: 1 },
     });
-    const first = items[0]?.['target'] as Record<string, string> | undefined;
-    if (first?.[level] !== undefined) return { [name]: first[level] };
+    const first = items[0]?.[level];
+    if (typeof first === 'string') return { [name]: first };
   }
   return { [name]: `sample-${level}` };
 }

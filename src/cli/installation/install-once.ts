@@ -6,6 +6,7 @@ export interface InstalledOnce {
   readonly organization: string;
   readonly publicEndpoint: string;
   readonly isNew: boolean;
+  readonly status: 'active' | 'pending' | 'paused';
 }
 
 export async function installOnce(
@@ -15,12 +16,12 @@ export async function installOnce(
   signal: AbortSignal,
 ): Promise<InstalledOnce> {
   try {
-    const { id, urls } = await annex.installations.create(integration, { organization }, { signal });
-    return { id, organization, publicEndpoint: urls.publicEndpoint, isNew: true };
+    const { id, urls, status } = await annex.installations.create(integration, { organization }, { signal });
+    return { id, organization, publicEndpoint: urls.publicEndpoint, isNew: true, status };
   } catch (error) {
     if (!(error instanceof AnnexError) || error.code !== 'INSTALLATION_EXISTS') throw error;
     const id = String(error.details['installation']);
-    const { urls } = await annex.installations.get(integration, id, { signal });
-    return { id, organization, publicEndpoint: urls.publicEndpoint, isNew: false };
+    const { urls, status } = await annex.installations.get(integration, id, { signal });
+    return { id, organization, publicEndpoint: urls.publicEndpoint, isNew: false, status };
   }
 }

@@ -63,5 +63,6 @@ function unknownName(name: string, known: Iterable<string>): UsageError {
   const has = names.length === 0 ? 'It has no settings.' : `It has ${names.join(', ')}.`;
   return new UsageError(
     `The integration has no setting "${name}". ${near === undefined ? has : `Did you mean ${near}?`}`,
+    { hint: 'Settings of a space or of a site are set with --space or --site.' },
   );
 }

@@ -55,6 +55,11 @@ export const statusOf = ({ status }: Pick<TargetView, 'status'>) => paint(STYLES
 export const idOf = ({ id, installation, space, site }: TargetView): string =>
   id ?? [installation, space ?? site].join('/');
 
+const placeWords = ({ space, site }: TargetView): string => {
+  if (space !== undefined) return ` --space ${space}`;
+  return site === undefined ? '' : ` --site ${site}`;
+};
+
 export function showTarget(output: Output, target: TargetView): void {
   const { integration, organization, urls, problems = [], configuration = {} } = target;
   output.line(paint('bold', `${integration}@${organization}`), ' is ', statusOf(target), `: ${idOf(target)}`);
@@ -65,6 +70,6 @@ export function showTarget(output: Output, target: TargetView): void {
     output.talk(paint('yellow', `${property}: `), message, hint === undefined ? '' : ` ${hint}`);
   if (target.status === 'pending')
     output.talk(
-      `It is pending until its configuration is valid: annex configure ${integration}@${organization}`,
+      `It is pending until its configuration is valid: annex configure ${integration}@${organization}${placeWords(target)}`,
     );
 }

@@ -45,10 +45,18 @@ describe('a mistake in the words', () => {
     [['token', 'crate'], "Unknown command 'crate'. Did you mean create?"],
     [['versions', 'x', '--jsn'], "Unknown option '--jsn'. Did you mean --json?"],
     [['token', 'create', '--kind', 'platfrm'], 'it is "platfrm". Did you mean platform?'],
+    [['render', 'hello'], 'Usage: annex render [options] <component> <installation>'],
   ])('%s is answered with the right word', async (words, says) => {
     const ran = await annex({ words });
     expect({ ...ran }).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain(says);
+  });
+
+  test('is answered without a word too many, which may be the value of a secret', async () => {
+    const { code, stdout, stderr } = await annex({ words: ['secrets', 'set', 'hello', 'KEY', 'planted'] });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).not.toContain('planted');
+    expect(stderr).toContain('Usage: annex secrets set [options] <integration> <name>');
   });
 
   test('with --json is one value on standard output', async () => {

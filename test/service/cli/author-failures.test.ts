@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VERSION } from '../../../src/version.ts';
 import { annex } from '../../support/cli/annex-run.ts';
-import { folderWith, manifestOf, write } from '../../support/cli/author-folder.ts';
+import { folderWith, manifestOf, suiteFolder, write } from '../../support/cli/author-folder.ts';
 import { ROOT } from '../../support/repository/sources.ts';
 import { TestService } from '../../support/service.ts';
 
@@ -59,6 +59,53 @@ describe('annex render of a component that throws', () => {
     const { code, stderr } = await annex({ words: ['render', 'board', 'throws'], env: stranger });
     expect(code).toBe(1);
     expect(stderr).not.toContain('the list is empty');
+  });
+});
+
+describe('an installation in a site', () => {
+  const MORE = `configurations:
+  site:
+    properties:
+      team: { type: string, title: Team }
+    required: [team]
+`;
+  let service: TestService;
+  let run: (...words: string[]) => ReturnType<typeof annex>;
+  beforeAll(async () => {
+    service = await TestService.start();
+    const env = { ANNEX_URL: service.service.controlUrl, ANNEX_TOKEN: service.admin };
+    const folder = await suiteFolder({
+      'platform-manifest.yaml': manifestOf('teams', 'index.js', MORE).replace('[]', '[site:views:read]'),
+      'index.js': `import { createIntegration } from '@annex/sdk';
+export default createIntegration({ events: { site_view: () => {} } });`,
+    });
+    run = (...words) => annex({ words, env, cwd: folder });
+    await run('publish', '--install', 'acme');
+    return async () => {
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+    };
+  });
+
+  test('says with which words its missing settings are set', async () => {
+    const { stderr } = await run('install', 'teams', '--organization', 'acme', '--site', 'docs');
+    expect(stderr).toMatch(/^team: "team" must be set\.$/m);
+    expect(stderr).toContain('annex configure teams@acme --site docs');
+    const { stderr: elsewhere } = await run('configure', 'teams', 'team=blue');
+    expect(elsewhere).toContain('are set with --space or --site');
+  });
+
+  test('says what is wrong with an edit that would make it invalid', async () => {
+    expect((await run('configure', 'teams', '--site', 'docs', 'team=blue')).code).toBe(0);
+    const { code, stderr } = await run('configure', 'teams', '--site', 'docs', '--unset', 'team');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^team: "team" must be set\.$/m);
+  });
+
+  test('gets a sample event without a word about its site', async () => {
+    const { code, stdout } = await run('trigger', 'site_view', 'teams', '--wait', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ event: { siteId: 'docs' }, deliveries: 1 });
   });
 });
 
