@@ -56,7 +56,8 @@ function ConfigurationView({ place }: { place: Place }) {
     <section aria-labelledby={`configuration-${place}`}>
       <h2 id={`configuration-${place}`}>{HEADINGS[place]}</h2>
       <p>
-        The installation {place === 'account' ? '' : 'there '}is <strong>{status}</strong>.
+        The installation {place === 'account' ? '' : 'there '}is <strong>{status}</strong>
+        {status === 'active' && problems.length > 0 ? ', but the version that is live wants more:' : '.'}
       </p>
       {problems.map(({ property, message }) => (
         <p key={property} role="status">
