@@ -6,7 +6,10 @@
 
 /** An editor writes a file in several steps, and a tool many files. */
 const QUIET_MS = 25;
-/** Files that never become quiet do not keep a round from beginning. */
+/**
+ * Files that never become quiet do not keep a round from beginning. A file that is empty may be
+ * about to be written: a tool makes it empty first, and its text comes later.
+ */
 const QUIET_MS_MAX = 300;
 
 export interface ChangeRoundsParts {
@@ -30,14 +33,16 @@ export class ChangeRounds {
     this.#parts = parts;
   }
 
-  changed(): void {
+  /** @param isEmpty whether the file that has changed is empty */
+  changed(isEmpty = false): void {
     if (this.#isClosed) return;
     const now = this.#parts.ticks();
     this.#since ??= now;
     if (this.#running !== undefined) return;
     this.#cancelStart();
     const left = this.#since + QUIET_MS_MAX - now;
-    this.#cancelStart = this.#parts.after(Math.max(0, Math.min(QUIET_MS, left)), () => this.#start());
+    const quietMs = isEmpty ? QUIET_MS_MAX : QUIET_MS;
+    this.#cancelStart = this.#parts.after(Math.max(0, Math.min(quietMs, left)), () => this.#start());
   }
 
   /** Waits for a round that runs; none begins from now on. */

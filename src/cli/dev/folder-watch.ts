@@ -24,18 +24,22 @@ export class FolderWatch {
     this.#watcher = watch(folder, {
       ignoreInitial: true,
       followSymlinks: false,
+      alwaysStat: true,
       ignored: (path) => !this.#outside.has(path) && isLeftOut(relative(folder, path)),
     });
   }
 
-  /** @returns once every change is seen */
-  static async start(folder: string, changed: () => void): Promise<FolderWatch> {
+  /**
+   * @param changed called for each change, with whether the file is empty now
+   * @returns once every change is seen
+   */
+  static async start(folder: string, changed: (isEmpty: boolean) => void): Promise<FolderWatch> {
     const started = new FolderWatch(folder);
     const watcher = started.#watcher;
     // A folder that cannot be read has no files of the upload either.
     watcher.on('error', () => undefined);
     await new Promise<void>((resolve) => watcher.once('ready', resolve));
-    watcher.on('all', changed);
+    watcher.on('all', (_event, _path, stats) => changed(stats?.isFile() === true && stats.size === 0));
     return started;
   }
 

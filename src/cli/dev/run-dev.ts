@@ -82,7 +82,7 @@ async function start(context: CommandContext, { options, folder, stops, quit }: 
   stops.push(() => page.close());
   const rounds = new ChangeRounds({ round: (since) => session.round(since), ticks, after: later });
   stops.push(() => rounds.close());
-  const watch = await FolderWatch.start(folder, () => rounds.changed());
+  const watch = await FolderWatch.start(folder, (isEmpty) => rounds.changed(isEmpty));
   stops.push(() => watch.close());
   await emit({
     ...{ event: 'started', folder, service: service.url, page: page.url },

@@ -53,6 +53,23 @@ test('files that never become quiet do not keep a round from beginning', () => {
   expect(begun.length).toBeGreaterThan(0);
 });
 
+test('a file that is made empty has time to get its text', () => {
+  const { rounds, begun, pass } = prepared();
+  rounds.changed(true);
+  pass(200);
+  expect(begun).toHaveLength(0);
+  rounds.changed(false);
+  pass(25);
+  expect(begun).toHaveLength(1);
+});
+
+test('a file that stays empty is what it is', () => {
+  const { rounds, begun, pass } = prepared();
+  rounds.changed(true);
+  pass(300);
+  expect(begun).toHaveLength(1);
+});
+
 test('a change during a round causes exactly one more', async () => {
   const { rounds, begun, pass } = prepared();
   rounds.changed();
