@@ -50,8 +50,12 @@ export const buildSessions = (): ReadonlySet<number> =>
 export async function startedSession(before: ReadonlySet<number> = new Set()): Promise<number> {
   let session = 0;
   const running = () => {
-    const builds = processes().filter((found) => isBuild(found) && !before.has(found.session));
-    session = builds.find((build) => aliveIn(build.session) === 2)?.session ?? 0;
+    const all = processes();
+    const builds = all.filter((found) => isBuild(found) && !before.has(found.session));
+    // The program that runs, and not one that is named in its arguments.
+    const bundles = all.filter(({ command }) => /^\S*esbuild(\s|$)/.test(command));
+    const found = builds.find((build) => bundles.some((one) => one.session === build.session));
+    session = found?.session ?? 0;
     return session;
   };
   await expect.poll(running).toBeGreaterThan(0);
