@@ -7,6 +7,7 @@
  * leaves these two out. Chromium is that of the machine (`CHROMIUM`, or on the path).
  */
 import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -61,6 +62,9 @@ async function install(folder: string, packages: readonly string[]): Promise<voi
   const archive = join(folder, stdout.trim());
   const flags = ['install', '--silent', '--no-audit', '--no-fund', archive, ...packages];
   await run('npm', flags, { cwd: folder, timeout: INSTALL_MS });
+  // Bun puts its program into place by a script of the install, which npm 11 does not run by itself.
+  const bun = join(folder, 'node_modules/bun');
+  if (existsSync(bun)) await run(process.execPath, ['install.js'], { cwd: bun, timeout: INSTALL_MS });
   for (const name of ['exercise.js', 'main.js']) await cp(join(HERE, name), join(folder, name));
 }
 
