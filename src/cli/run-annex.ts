@@ -85,9 +85,10 @@ class Run {
     try {
       this.#code = (await command.run(context, input)) ?? EXIT.ok;
     } catch (cause) {
-      const { integration } = input;
-      if (typeof integration !== 'string' || !(cause instanceof AnnexError)) throw cause;
-      throw await withNearestIntegration(await context.client(), integration, cause);
+      const { integration, installation = integration } = input;
+      if (typeof installation !== 'string' || !(cause instanceof AnnexError)) throw cause;
+      const [name = ''] = installation.split('@');
+      throw await withNearestIntegration(await context.client(), name, cause);
     }
   }
 

@@ -4,6 +4,7 @@ import { isError, type Problem } from '../../model/problem.ts';
 import { type Command, defineCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { installOnce } from '../installation/install-once.ts';
+import { pendingText } from '../installation/target-view.ts';
 import { Failure } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
 import { printProblems } from '../terminal/problem-report.ts';
@@ -92,10 +93,7 @@ export const publish: Command = defineCommand({
         const { id, organization, publicEndpoint, isNew, status } = installation;
         output.line(`${isNew ? 'installed' : 'is installed'} for ${organization}: ${id}`);
         output.line(publicEndpoint);
-        if (status === 'pending')
-          output.talk(
-            `It is pending until its configuration is valid: annex configure ${integration}@${organization}`,
-          );
+        if (status === 'pending') output.talk(pendingText({ integration, organization }));
       },
     );
     return undefined;

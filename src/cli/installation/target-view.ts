@@ -55,10 +55,16 @@ export const statusOf = ({ status }: Pick<TargetView, 'status'>) => paint(STYLES
 export const idOf = ({ id, installation, space, site }: TargetView): string =>
   id ?? [installation, space ?? site].join('/');
 
-const placeWords = ({ space, site }: TargetView): string => {
-  if (space !== undefined) return ` --space ${space}`;
-  return site === undefined ? '' : ` --site ${site}`;
-};
+/** What a pending installation, or its part in a space or a site, waits for. */
+export function pendingText({
+  integration,
+  organization,
+  space,
+  site,
+}: Pick<TargetView, 'integration' | 'organization' | 'space' | 'site'>): string {
+  const where = space !== undefined ? ` --space ${space}` : site !== undefined ? ` --site ${site}` : '';
+  return `It is pending until its configuration is valid: annex configure ${integration}@${organization}${where}`;
+}
 
 export function showTarget(output: Output, target: TargetView): void {
   const { integration, organization, urls, problems = [], configuration = {} } = target;
@@ -68,8 +74,5 @@ export function showTarget(output: Output, target: TargetView): void {
     output.line(`  ${name} = ${typeof value === 'string' ? value : JSON.stringify(value)}`);
   for (const { property, message, hint } of problems)
     output.talk(paint('yellow', `${property}: `), message, hint === undefined ? '' : ` ${hint}`);
-  if (target.status === 'pending')
-    output.talk(
-      `It is pending until its configuration is valid: annex configure ${integration}@${organization}${placeWords(target)}`,
-    );
+  if (target.status === 'pending') output.talk(pendingText(target));
 }

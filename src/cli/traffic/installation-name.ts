@@ -5,7 +5,6 @@
 import type { Annex, Installation } from '../../../packages/client/src/index.ts';
 import { AnnexError } from '../../../packages/client/src/index.ts';
 import { Failure, UsageError } from '../terminal/failure.ts';
-import { withNearestIntegration } from './nearest-integration.ts';
 
 /** The help of an argument of this form. */
 export const INSTALLATION_HELP =
@@ -29,13 +28,9 @@ export async function findInstallation(client: Annex, word: string): Promise<Ins
   if (ID.test(word)) return byId(client, word);
   const [integration = '', organization] = word.split('@');
   const found: Installation[] = [];
-  try {
-    for await (const one of client.installations.all(integration)) {
-      if (organization === undefined || one.organization === organization) found.push(one);
-      if (found.length > LISTED_MAX || (organization !== undefined && found.length > 0)) break;
-    }
-  } catch (error) {
-    throw await withNearestIntegration(client, integration, error);
+  for await (const one of client.installations.all(integration)) {
+    if (organization === undefined || one.organization === organization) found.push(one);
+    if (found.length > LISTED_MAX || (organization !== undefined && found.length > 0)) break;
   }
   const [only, ...others] = found;
   if (only === undefined) throw notInstalled(integration, organization);
