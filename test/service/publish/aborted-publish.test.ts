@@ -5,12 +5,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import type { Probe } from '../../../src/publish/inspection.ts';
 import { Publisher } from '../../../src/publish/publish.ts';
-import {
-  aliveIn,
-  buildSessions,
-  SLOW_SOURCE,
-  startedSession,
-} from '../../support/bundle/bundler-processes.ts';
+import { aliveIn, SLOW_SOURCE, startedSession } from '../../support/bundle/bundler-processes.ts';
 import { formOf } from '../../support/bundle/uploaded.ts';
 import { TestService } from '../../support/service.ts';
 import { manifestYaml, OPERATOR } from '../../support/store/temporary-store.ts';
@@ -91,9 +86,8 @@ test('a publisher that disconnects stops the build, and changes nothing', async 
     `content-length: ${body.length}`,
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
-  const before = buildSessions();
   socket.write(body);
-  const session = await startedSession(before);
+  const session = await startedSession();
   const hungUp = performance.now();
   socket.destroy();
   await expect.poll(() => aliveIn(session)).toBe(0);

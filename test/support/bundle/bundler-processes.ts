@@ -33,25 +33,15 @@ export const aliveIn = (session: number): number =>
 const isBuild = ({ parent, command }: Process): boolean =>
   parent === process.pid && /bundler-process(-\d+)?\.(ts|cjs)/.test(command);
 
-/** Sessions of builds, also of those that wait for an upload. */
-export const buildSessions = (): ReadonlySet<number> =>
-  new Set(
-    processes()
-      .filter(isBuild)
-      .map(({ session }) => session),
-  );
-
 /**
  * The session of this test's build, once esbuild runs in it. A process that waits for a later
  * upload has no esbuild yet.
- *
- * @param before sessions that are those of others, such as a service of another test that ends
  */
-export async function startedSession(before: ReadonlySet<number> = new Set()): Promise<number> {
+export async function startedSession(): Promise<number> {
   let session = 0;
   const running = () => {
     const all = processes();
-    const builds = all.filter((found) => isBuild(found) && !before.has(found.session));
+    const builds = all.filter(isBuild);
     // The program that runs, and not one that is named in its arguments.
     const bundles = all.filter(({ command }) => /^\S*esbuild(\s|$)/.test(command));
     const found = builds.find((build) => bundles.some((one) => one.session === build.session));
