@@ -1,8 +1,8 @@
 /**
  * The tracker of the tutorial: a service that keeps a list of chores, with accounts that are
  * connected by OAuth. It stands in for the services that integrations usually connect to, so that
- * the tutorial needs no account anywhere. It keeps its list in memory, and is no example of an
- * OAuth server: each visitor is the owner of the one account.
+ * the tutorial needs no account anywhere. It keeps its list in memory, and is not an example of
+ * an OAuth server: each visitor is the owner of the one account.
  *
  *   node tracker.mjs [port]
  */

@@ -1,6 +1,6 @@
 /**
  * The process that `@annex/testing` starts: the service of the tests, on standard input and output.
- * It is no command: a test waits for its start, and the code of the commands would be loaded first.
+ * Not a command of the command line: a test waits for its start, which would load all of those.
  */
 import { earlyProcesses } from './early-processes.ts';
 

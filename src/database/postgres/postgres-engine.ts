@@ -113,7 +113,7 @@ export class PostgresEngine implements Engine {
       if (await hasUnfinishedCopy(database)) throw new Error(COPY_UNFINISHED);
       // Mostly it does, and a connection with the time-outs of migrations is not needed.
       if (!(await hasThisSchema(database))) await this.#migrate();
-      // Not watched: a table that is locked for maintenance is no database that is not available.
+      // Its time-out is not reported: a table locked for maintenance says nothing of the database.
       else await leaveRoom(new Kysely<Tables>({ dialect: new PostgresDialect(this.#pool, node) }));
       await this.#connection.open();
       if (await this.#isUnsynced())
