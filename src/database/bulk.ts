@@ -93,6 +93,11 @@ export class BulkRows extends EngineCommand {
   readonly wantsChanges: boolean;
   /** Number of changed rows for each run; filled in by the driver if wanted. */
   readonly changes: number[] = [];
+  /**
+   * Its rows, set by a driver that goes on before the server has answered: the next statement of
+   * the transaction is sent behind this one. `changes` are filled in by then.
+   */
+  answer: Promise<readonly unknown[]> | undefined;
 
   constructor(
     statement: BulkStatement,
@@ -145,7 +150,7 @@ export async function updateFound<Row extends { readonly id: string }>(
 ): Promise<Row[]> {
   if (rows.length === 0) return [];
   const command = new UpdateOfFound(select, rows, update, values);
-  const { rows: found } = await transaction.executeQuery<Row>(CompiledQuery.raw(select.sql, [command]));
+  const found = await answerOf<Row>(transaction, command);
   if (command.isUpdated) return found;
   const ids = new Set(found.map(({ id }) => id));
   await runForEach(
@@ -171,8 +176,7 @@ export async function runForEach<Row = never>(
 ): Promise<Row[]> {
   if (rows.length === 0) return [];
   const command = new BulkRows(statement, rows, { wantsChanges: false });
-  const result = await transaction.executeQuery<Row>(CompiledQuery.raw(statement.sql, [command]));
-  return result.rows;
+  return answerOf<Row>(transaction, command);
 }
 
 /**
@@ -186,6 +190,12 @@ export async function changeForEach(
 ): Promise<boolean[]> {
   if (rows.length === 0) return [];
   const command = new BulkRows(statement, rows, { wantsChanges: true });
-  await transaction.executeQuery(CompiledQuery.raw(statement.sql, [command]));
+  await answerOf(transaction, command);
   return command.changes.map((changed) => changed > 0);
+}
+
+async function answerOf<Row>(transaction: Database, command: BulkRows): Promise<Row[]> {
+  const query = CompiledQuery.raw(command.statement.sql, [command]);
+  const { rows } = await transaction.executeQuery<Row>(query);
+  return command.answer === undefined ? rows : ((await command.answer) as Row[]);
 }

@@ -26,6 +26,8 @@ type Work<Result> = (transaction: Database) => Promise<Result>;
 
 interface Waiting {
   readonly work: Work<unknown>;
+  /** Whether its statements may be sent between those of other such work. */
+  readonly isPipelined: boolean;
   resolve(result: unknown): void;
   reject(cause: unknown): void;
   /** Since when it waits for its transaction, in monotonic milliseconds. */
@@ -37,6 +39,14 @@ export interface GroupCommitOptions {
   readonly inFlightMax?: number;
   /** How long work waits for its transaction to start, in milliseconds; for ever if absent. */
   readonly waitMsMax?: number | undefined;
+}
+
+export interface RunOptions {
+  /**
+   * The work concerns other rows than all other work of which this is said. Where statements travel
+   * to a server, those of both are sent without waiting for each other's answers.
+   */
+  readonly isPipelined?: boolean;
 }
 
 export class GroupCommit {
@@ -63,11 +73,11 @@ export class GroupCommit {
    * @throws what the work throws, or what the commit does
    * @throws DatabaseUnavailable if no transaction could start in time; nothing was written then
    */
-  run<Result>(work: Work<Result>): Promise<Result> {
+  run<Result>(work: Work<Result>, { isPipelined = false }: RunOptions = {}): Promise<Result> {
     if (this.#closed) return Promise.reject(new Error('The store is closed.'));
     return new Promise<Result>((resolve, reject) => {
       const since = performance.now();
-      this.#waiting.push({ work, resolve: resolve as (result: unknown) => void, reject, since });
+      this.#waiting.push({ work, isPipelined, resolve: resolve as (result: unknown) => void, reject, since });
       this.#boundWait();
       this.#start();
     });
@@ -137,16 +147,29 @@ export class GroupCommit {
     }
   }
 
+  /** Splits a group into works that run after one another. */
+  #sequences(group: readonly Waiting[]): Waiting[][] {
+    const sequences: Waiting[][] = [];
+    let isOpen = false;
+    for (const waiting of group) {
+      const last = sequences.at(-1);
+      if (isOpen && waiting.isPipelined && last !== undefined) last.push(waiting);
+      else sequences.push([waiting]);
+      isOpen = this.#inFlightMax > 1 && waiting.isPipelined;
+    }
+    return sequences;
+  }
+
   #together(group: readonly Waiting[]): Promise<unknown[]> {
     return this.#database.transaction().execute(async (transaction) => {
       const results: unknown[] = [];
       let since = performance.now();
-      for (const { work } of group) {
+      for (const works of this.#sequences(group)) {
         if (performance.now() - since > STRETCH_MS) {
           await setImmediate();
           since = performance.now();
         }
-        results.push(await work(transaction));
+        results.push(...(await allOf(works.map(({ work }) => work(transaction)))));
       }
       return results;
     });
@@ -161,6 +184,7 @@ export class Gathered<Item, Result> {
   readonly #commits: GroupCommit;
   readonly #write: (transaction: Database, items: readonly Item[]) => Promise<readonly Result[]>;
   readonly #itemsMax: number;
+  readonly #options: RunOptions;
   #open: { readonly items: Item[]; readonly results: Promise<readonly Answer<Result>[]> } | undefined;
 
   /**
@@ -171,7 +195,9 @@ export class Gathered<Item, Result> {
     commits: GroupCommit,
     itemsMax: number,
     write: (transaction: Database, items: readonly Item[]) => Promise<readonly Result[]>,
+    options: RunOptions = {},
   ) {
+    this.#options = options;
     this.#commits = commits;
     this.#itemsMax = itemsMax;
     this.#write = write;
@@ -194,7 +220,7 @@ export class Gathered<Item, Result> {
       // The batch is closed: later items go into the next one.
       if (this.#open?.items === items) this.#open = undefined;
       return this.#write(transaction, items);
-    });
+    }, this.#options);
     const results = written.then(answers, (cause) => {
       if (this.#open?.items === items) this.#open = undefined;
       return this.#retryInHalves(items, cause);
@@ -209,11 +235,17 @@ export class Gathered<Item, Result> {
     if (items.length <= 1 || cause instanceof DatabaseUnavailable) return items.map(() => ({ cause }));
     const answered: Answer<Result>[] = [];
     for (const half of halves(items)) {
-      const written = this.#commits.run((transaction) => this.#write(transaction, half));
+      const written = this.#commits.run((transaction) => this.#write(transaction, half), this.#options);
       answered.push(...(await written.then(answers, (failure) => this.#retryInHalves(half, failure))));
     }
     return answered;
   }
+}
+
+/** Waits for all before it throws: none sends a statement after the transaction is rolled back. */
+async function allOf<Result>(works: readonly Promise<Result>[]): Promise<Result[]> {
+  await Promise.allSettled(works);
+  return Promise.all(works);
 }
 
 /** Result or error of one item. */

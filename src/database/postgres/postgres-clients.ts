@@ -2,6 +2,7 @@
  * Connections to PostgreSQL: their settings, and how they end. A server that hangs, restarts or
  * is cut off must cost a statement, and never the node or a connection that nobody counts.
  */
+import type { Duplex } from 'node:stream';
 import { Client, type ClientConfig, Pool, TypeOverrides } from 'pg';
 
 /** Time-outs of the server, and of the client for a server that does not answer at all. */
@@ -95,6 +96,16 @@ export async function endSession(client: Client): Promise<void> {
 
 /** Ends a connection at once: its statements fail. */
 export function cutOff(client: object): void {
-  const { connection } = client as { readonly connection?: { readonly stream: { destroy(): void } } };
-  connection?.stream.destroy();
+  streamOf(client)?.destroy();
 }
+
+/** Holds back what is sent to the server. @returns a function that sends it, as one write */
+export function holdWrites(client: object): () => void {
+  const stream = streamOf(client);
+  stream?.cork();
+  return () => stream?.uncork();
+}
+
+/** The socket of a client, which the library keeps to itself. */
+const streamOf = (client: object): Duplex | undefined =>
+  (client as { readonly connection?: { readonly stream: Duplex } }).connection?.stream;

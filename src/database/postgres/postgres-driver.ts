@@ -22,6 +22,7 @@ import { DatabaseUnavailable } from '../unavailable.ts';
 import { arrayParameter } from './array-parameter.ts';
 import type { Availability } from './availability.ts';
 import { bulkSql, updateOfFoundSql } from './bulk-sql.ts';
+import { holdWrites } from './postgres-clients.ts';
 import { endsConnection, translated } from './postgres-errors.ts';
 
 /** Changes of one deployment; a database has one. */
@@ -90,6 +91,8 @@ class PostgresConnection implements DatabaseConnection {
   readonly #availability: Availability | undefined;
   #isLost = false;
   #isInTransaction = false;
+  /** Whether the statements of this turn are held back. */
+  #isGathering = false;
   /** Writes of this transaction that nothing waited for. None of them rejects. */
   #unawaited: Promise<void>[] = [];
   /** Error of the first of them that failed. */
@@ -127,6 +130,15 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const [first] = query.parameters;
+    if (!(first instanceof BulkRows && this.#isInTransaction)) return this.#answer<Row>(query);
+    // Kysely lets the next statement of a transaction go once this call returns.
+    first.answer = this.#answer<Row>(query).then(({ rows }) => rows);
+    first.answer.catch(() => undefined);
+    return { rows: [] };
+  }
+
+  async #answer<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     try {
       return await this.#execute<Row>(query);
     } catch (error) {
@@ -215,9 +227,21 @@ class PostgresConnection implements DatabaseConnection {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
+  /** Statements of one turn of the event loop leave in one write: each wakes the server. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    const release = holdWrites(this.#client);
+    process.nextTick(() => {
+      this.#isGathering = false;
+      release();
+    });
+  }
+
   // biome-ignore lint/suspicious/noExplicitAny: rows have the columns that the statement selects
   async #send(query: QueryConfig): Promise<PgResult<any>> {
     try {
+      this.#gather();
       const result = await this.#client.query(query);
       this.#availability?.answered();
       return result;

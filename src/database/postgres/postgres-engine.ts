@@ -28,8 +28,8 @@ const BEAT_ANSWER_MS = 3_000;
 /** Its connection is alone, and no queue of statements makes it wait. */
 const BEAT_CONNECT_MS = 3_000;
 
-/** With a third, deliveries wait less for a transaction to begin; more of them gain nothing. */
-const COMMITS_IN_FLIGHT = 3;
+/** While one is committed, the next is filled. More of them make each smaller, and gain nothing. */
+const COMMITS_IN_FLIGHT = 2;
 /** As long as a transaction waits for a lock: whoever waits for both is answered within seconds. */
 const COMMIT_WAIT_MS = 4_000;
 

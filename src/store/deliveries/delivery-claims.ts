@@ -40,6 +40,9 @@ const ROWS_PER_STATEMENT = 250;
  */
 export const ATTEMPTS_KEPT = 100;
 
+/** A delivery is claimed, given its payload or settled, and never two of them at once. */
+const PIPELINED = { isPipelined: true };
+
 /** Identifies one claim of a delivery. */
 export type Claim = Pick<ClaimedDelivery, 'id' | 'fence'>;
 
@@ -132,12 +135,18 @@ export class DeliveryClaims {
   constructor(parts: DeliveryClaimsParts) {
     this.#parts = parts;
     const { commits } = parts;
-    this.#claims = new Gathered(commits, ROWS_PER_STATEMENT, (transaction, requests) =>
-      this.#claimAll(transaction, requests),
+    this.#claims = new Gathered(
+      commits,
+      ROWS_PER_STATEMENT,
+      (transaction, requests) => this.#claimAll(transaction, requests),
+      PIPELINED,
     );
-    this.#payloads = new Gathered(commits, ROWS_PER_STATEMENT, keepAll);
-    this.#settlements = new Gathered(commits, ROWS_PER_STATEMENT, (transaction, settlements) =>
-      settleAll(transaction, settlements, parts.clock()),
+    this.#payloads = new Gathered(commits, ROWS_PER_STATEMENT, keepAll, PIPELINED);
+    this.#settlements = new Gathered(
+      commits,
+      ROWS_PER_STATEMENT,
+      (transaction, settlements) => settleAll(transaction, settlements, parts.clock()),
+      PIPELINED,
     );
   }
 

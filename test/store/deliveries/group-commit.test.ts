@@ -124,6 +124,37 @@ describe('a group commit', () => {
     expect(order.slice(0, 3)).toEqual(['one', 'other work after one', 'two']);
   });
 
+  test('sends pipelined work behind one another, and other work alone', async () => {
+    const { commits } = await opened({ inFlightMax: 2 });
+    const order: string[] = [];
+    const inTwoSteps = (name: string, n: number) => async (transaction: Database) => {
+      order.push(`${name} starts`);
+      await put(n)(transaction);
+      order.push(`${name} ends`);
+    };
+    const pipelined = { isPipelined: true };
+    await Promise.all([
+      commits.run(inTwoSteps('claims', 1), pipelined),
+      commits.run(inTwoSteps('outcomes', 2), pipelined),
+      commits.run(inTwoSteps('an edit', 3)),
+      commits.run(inTwoSteps('payloads', 4), pipelined),
+    ]);
+    expect(order.slice(0, 2)).toEqual(['claims starts', 'outcomes starts']);
+    expect(order.slice(2, 4).toSorted()).toEqual(['claims ends', 'outcomes ends']);
+    expect(order.slice(4)).toEqual(['an edit starts', 'an edit ends', 'payloads starts', 'payloads ends']);
+  });
+
+  test('runs pipelined work again if other work of its group fails, after all of it has ended', async () => {
+    const { commits, committed } = await opened({ inFlightMax: 2 });
+    const pipelined = { isPipelined: true };
+    const first = put(1);
+    const last = put(2);
+    const asked = [first, refused, last].map((work) => commits.run<unknown>(work, pipelined));
+    expect(await outcomes(asked)).toEqual([1, 'failed', 2]);
+    expect(await committed()).toEqual([1, 2]);
+    expect([first.runs, last.runs]).toEqual([2, 3]);
+  });
+
   test('closes after all accepted work is committed, and accepts no more', async () => {
     const { commits, committed } = await opened();
     const asked = [1, 2].map((n) => commits.run(put(n)));
