@@ -2,9 +2,9 @@
  * `npm run bench:copy`: how long a store of a gigabyte takes from SQLite to PostgreSQL, with the
  * command itself: once through, and once killed in the middle and gone on with.
  *
- * `ANNEX_TEST_POSTGRES` is the URL of a server on which databases may be made. `--megabytes`
- * changes the size. The store has scripts of two megabytes, events of up to 256 KiB, deliveries
- * with payloads and attempts, and lines of logs.
+ * It starts a server of PostgreSQL for itself, unless `ANNEX_TEST_POSTGRES` is the URL of one on
+ * which databases may be made. `--megabytes` changes the size. The store has scripts of two
+ * megabytes, events of up to 256 KiB, deliveries with payloads and attempts, and lines of logs.
  */
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -19,6 +19,7 @@ import { parseArgs } from 'node:util';
 import { Client } from 'pg';
 import { openDatabase } from '../src/database/database.ts';
 import { sqliteDialect } from '../src/database/sqlite/sqlite-dialect.ts';
+import { databaseUrl, startPostgres } from './peers/queue-servers.ts';
 
 const PROGRAM = fileURLToPath(new URL('../src/cli/copy.ts', import.meta.url));
 const MIB = 2 ** 20;
@@ -33,9 +34,13 @@ const SCRIPTS_SHARE = 0.2;
 const BYTES_OF_EVENT = 2_250;
 
 const { values } = parseArgs({ options: { megabytes: { type: 'string', default: '1024' } } });
-const server = process.env['ANNEX_TEST_POSTGRES'];
+const given = process.env['ANNEX_TEST_POSTGRES'];
+const started = given === undefined ? await startPostgres() : undefined;
+const server = given ?? (started && databaseUrl(started));
 if (server === undefined)
-  throw new Error('ANNEX_TEST_POSTGRES must name a PostgreSQL server for the copies.');
+  throw new Error(
+    'PostgreSQL is not installed here, and ANNEX_TEST_POSTGRES names no server for the copies.',
+  );
 
 const folder = await mkdtemp(join(tmpdir(), 'annex-copy-'));
 try {
@@ -49,6 +54,7 @@ try {
   show(`the file is ${(await digestOf(folder)) === before ? 'unchanged' : 'CHANGED'}`);
 } finally {
   await rm(folder, { recursive: true, force: true });
+  await started?.stop();
 }
 
 async function once(url: string): Promise<void> {
