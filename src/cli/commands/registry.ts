@@ -38,6 +38,7 @@ import { types } from './types.ts';
 import { uninstall } from './uninstall.ts';
 import { vault } from './vault.ts';
 import { versions } from './versions.ts';
+import { webhook } from './webhook.ts';
 
 export const COMMANDS: readonly (Command | CommandGroup)[] = [
   serve,
@@ -59,6 +60,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   tail,
   deliveries,
   listen,
+  webhook,
   install,
   uninstall,
   installations,

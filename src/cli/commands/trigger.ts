@@ -1,11 +1,11 @@
 /** `annex trigger`: posts a sample event, as the host product would, and shows its deliveries. */
 import Type from 'typebox';
-import type { Annex, Delivery, Installation } from '../../../packages/client/src/index.ts';
+import type { Annex, Installation } from '../../../packages/client/src/index.ts';
 import { type Command, defineCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
 import { EXIT } from '../terminal/exit-code.ts';
-import { Failure, UsageError } from '../terminal/failure.ts';
+import { UsageError } from '../terminal/failure.ts';
 import { rowOf, TITLES } from '../traffic/delivery-change.ts';
+import { OUTCOMES_WAIT_MS, outcomesOf } from '../traffic/event-outcomes.ts';
 import {
   findInstallation,
   INSTALLATION_HELP,
@@ -15,9 +15,6 @@ import {
 import { seconds } from '../traffic/moment.ts';
 import { field, SAMPLES, sampleType, withFields } from '../traffic/sample-event.ts';
 import { DELIVERY } from './deliveries.ts';
-
-const WAIT_MS = 30_000;
-const LOOK_MS = 200;
 
 export const trigger: Command = defineCommand({
   name: 'trigger',
@@ -44,7 +41,7 @@ export const trigger: Command = defineCommand({
     wait: { help: 'wait until all its deliveries have ended' },
     timeout: {
       value: 'seconds',
-      help: `wait at most this long (default: ${WAIT_MS / 1_000})`,
+      help: `wait at most this long (default: ${OUTCOMES_WAIT_MS / 1_000})`,
       parse: seconds,
     },
   },
@@ -64,7 +61,7 @@ export const trigger: Command = defineCommand({
   }),
   async run(
     context,
-    { event: type, installation: word, organization, space, site, wait, timeout = WAIT_MS, ...rest },
+    { event: type, installation: word, organization, space, site, wait, timeout = OUTCOMES_WAIT_MS, ...rest },
   ) {
     const { output } = context;
     if ((word === undefined) === (organization === undefined))
@@ -122,26 +119,4 @@ async function placeOf(
     if (typeof first === 'string') return { [name]: first };
   }
   return { [name]: `sample-${level}` };
-}
-
-interface Awaited {
-  readonly eventId: string;
-  readonly deliveries: number;
-  readonly waitMs: number;
-}
-
-/** The deliveries of the event, once all have ended, or after the time. */
-async function outcomesOf(
-  { signal }: CommandContext,
-  client: Annex,
-  { eventId, deliveries, waitMs }: Awaited,
-): Promise<readonly Delivery[]> {
-  const until = performance.now() + waitMs;
-  for (;;) {
-    const found = await Array.fromAsync(client.deliveries.all({ event: eventId }));
-    const isOver = found.length >= deliveries && found.every(({ state }) => state !== 'pending');
-    if (isOver || performance.now() >= until) return found;
-    if (signal.aborted) throw new Failure('Interrupted before its deliveries had ended.');
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  }
 }

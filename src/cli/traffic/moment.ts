@@ -3,10 +3,22 @@ import { UsageError } from '../terminal/failure.ts';
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+const durationIn = (text: string): number | undefined => {
+  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  return count === undefined ? undefined : Number(count) * (UNITS[unit] ?? 0);
+};
+
+/** Milliseconds. @throws UsageError */
+export function duration(text: string): number {
+  const ms = durationIn(text);
+  if (ms !== undefined) return ms;
+  throw new UsageError(`"${text}" is not a duration, as 30s, 10m, 2h or 1d.`);
+}
+
 /** Milliseconds since 1970, of a duration before now or of a date. @throws UsageError */
 export function moment(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  if (count !== undefined) return Date.now() - Number(count) * (UNITS[unit] ?? 0);
+  const ms = durationIn(text);
+  if (ms !== undefined) return Date.now() - ms;
   const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(at)) return at;
   throw new UsageError(`"${text}" is neither a duration, as 30s, 10m, 2h or 1d, nor a date.`);

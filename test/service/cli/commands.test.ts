@@ -12,6 +12,7 @@ import { annex, type Invocation, type Ran } from '../../support/cli/annex-run.ts
 import { folderWith, manifestOf } from '../../support/cli/author-folder.ts';
 import { COMMAND_CASES } from '../../support/cli/command-cases.ts';
 import { CommandWorld } from '../../support/cli/command-world.ts';
+import { at } from '../../support/cli/traffic-world.ts';
 import { ROOT } from '../../support/repository/sources.ts';
 
 /** What `--json` prints where a command fails. */
@@ -144,5 +145,13 @@ test('annex check shows each problem at its place, with the line and a mark belo
     /^src\/index\.ts:1:16: error: Unexpected ";"\n +1 \| export default ;\n +\| {16}\^$/m,
   );
   expect(stderr).toMatch(/^Checked by http:/m);
+  expect(code).toBe(1);
+});
+
+test('annex webhook test shows the delivery of a receiver that has not answered, and fails', async () => {
+  const words = ['webhook', 'test', 'webhook', '--site', 'docs', '--timeout', '0.5'];
+  const { code, stdout, stderr } = await annex(await at(world, words));
+  expect(stdout).toMatch(/site_view +webhook@acme +pending +\d +dns/);
+  expect(stderr).toMatch(/After 0\.5 s, the delivery is still pending/);
   expect(code).toBe(1);
 });

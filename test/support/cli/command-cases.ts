@@ -13,6 +13,7 @@ import { TEST_CASES } from './cases/test.ts';
 import { TOKEN_CASES } from './cases/token.ts';
 import { TRAFFIC_CASES } from './cases/traffic.ts';
 import { TYPES_CASES } from './cases/types.ts';
+import { WEBHOOK_CASES } from './cases/webhook.ts';
 import type { CommandCase } from './command-case.ts';
 
 export const COMMAND_CASES: readonly CommandCase[] = [
@@ -29,4 +30,5 @@ export const COMMAND_CASES: readonly CommandCase[] = [
   ...PROFILE_CASES,
   ...TOKEN_CASES,
   ...TRAFFIC_CASES,
+  ...WEBHOOK_CASES,
 ];
