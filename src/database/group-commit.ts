@@ -43,8 +43,9 @@ export interface GroupCommitOptions {
 
 export interface RunOptions {
   /**
-   * The work concerns other rows than all other work of which this is said. Where statements travel
-   * to a server, those of both are sent without waiting for each other's answers.
+   * The work is right in any order with all other work of which this is said, as one that concerns
+   * other rows. Where statements travel to a server, they are sent without waiting for the answers
+   * of the others; the server runs them one by one.
    */
   readonly isPipelined?: boolean;
 }
@@ -147,31 +148,27 @@ export class GroupCommit {
     }
   }
 
-  /** Splits a group into works that run after one another. */
-  #sequences(group: readonly Waiting[]): Waiting[][] {
-    const sequences: Waiting[][] = [];
-    let isOpen = false;
-    for (const waiting of group) {
-      const last = sequences.at(-1);
-      if (isOpen && waiting.isPipelined && last !== undefined) last.push(waiting);
-      else sequences.push([waiting]);
-      isOpen = this.#inFlightMax > 1 && waiting.isPipelined;
-    }
-    return sequences;
+  /** Splits a group into parts that run after one another; the works of a part run at once. */
+  #parts(group: readonly Waiting[]): (readonly Waiting[])[] {
+    if (this.#inFlightMax === 1) return group.map((waiting) => [waiting]);
+    const pipelined = group.filter(({ isPipelined }) => isPipelined);
+    const others = group.filter(({ isPipelined }) => !isPipelined);
+    return [...(pipelined.length > 0 ? [pipelined] : []), ...others.map((waiting) => [waiting])];
   }
 
   #together(group: readonly Waiting[]): Promise<unknown[]> {
     return this.#database.transaction().execute(async (transaction) => {
-      const results: unknown[] = [];
+      const results = new Map<Waiting, unknown>();
       let since = performance.now();
-      for (const works of this.#sequences(group)) {
+      for (const part of this.#parts(group)) {
         if (performance.now() - since > STRETCH_MS) {
           await setImmediate();
           since = performance.now();
         }
-        results.push(...(await allOf(works.map(({ work }) => work(transaction)))));
+        const answers = await allOf(part.map(async ({ work }) => work(transaction)));
+        for (const [index, waiting] of part.entries()) results.set(waiting, answers[index]);
       }
-      return results;
+      return group.map((waiting) => results.get(waiting));
     });
   }
 }

@@ -3,12 +3,12 @@
  * (docs/contract/webhooks.md#crashes).
  *
  * The database is the queue and is written first: a delivery is claimed before its attempt starts,
- * and stays claimed until its outcome is written. A process that dies loses none, and only repeats
- * those that it had claimed. Memory holds hints of what is due (`fair-scheduler.ts`).
+ * and its outcome is written before its place goes to the next one. A process that dies loses none,
+ * and only repeats those in flight. Memory holds hints of what is due (`fair-scheduler.ts`).
  * Fresh deliveries are added after their commit, and one timer wakes those that back off, and tasks
  * at their time. Nothing is polled, unless other nodes use the same database: then the worker looks
- * for what they leave (`backlog-poll.ts`). An attempt is made in `attempts.ts`, and its outcome
- * written in `settlement.ts`.
+ * for what they leave (`backlog-poll.ts`). An attempt is made in `attempts.ts`; `retry.ts` decides
+ * what becomes of a delivery after it.
  */
 
 import type { CallLog } from '../calls/call-log.ts';
@@ -20,14 +20,15 @@ import type { DeliveryQueue, WaitingEndpoint } from '../store/deliveries/deliver
 import type { Attempts } from './attempts.ts';
 import { BacklogPoll } from './backlog-poll.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
+import { failureText } from './failure-text.ts';
 import { type Attempted, DeliveryInFlight, LOST, UNREAD } from './in-flight.ts';
 import { Leases, type LeasesParts } from './leases.ts';
 import { leftBacklog } from './left-backlog.ts';
 import { RepeatedWrites } from './repeated-writes.ts';
-import { signalOf } from './retry.ts';
+import { decide, resultOf, signalOf } from './retry.ts';
+import type { EndpointSignal } from './scheduler/endpoint-health.ts';
 import { begunAt } from './scheduler/endpoint-queue.ts';
 import { FairScheduler, type Refill, type SchedulerLimits, type Turn } from './scheduler/fair-scheduler.ts';
-import { Settlement } from './settlement.ts';
 import { BACK_OFF_MS_MAX, STORE_BACK_OFF_MS, WorkerLoop } from './worker-loop.ts';
 
 /** Back-off after a delivery could not be claimed or settled: it was canceled, or is not due. */
@@ -48,11 +49,6 @@ const TASK_LOOK_MS = 600_000;
 const TASK_WAIT_MS_MAX = TASK_SCHEDULE_S_MAX * 1_000 + BACK_OFF_MS_MAX;
 /** Time to settle the deliveries that a stop abandons. */
 const ABANDON_MS = 1_000;
-
-/** Instead of an outcome: the service stops, and no receiver can have got the request. */
-const CUT_SHORT = 'cut short';
-/** How an attempt has ended, or why there was none. */
-type Ended = Attempted | typeof LOST | typeof UNREAD | typeof CUT_SHORT;
 
 export interface DeliveryWorkerParts extends Pick<LeasesParts, 'clock' | 'after' | 'onError'> {
   readonly queue: Pick<DeliveryQueue, 'waitingEndpoints' | 'dueEndpoints' | 'due'>;
@@ -76,7 +72,6 @@ export class DeliveryWorker {
   readonly #scheduler: FairScheduler;
   readonly #leases: Leases;
   readonly #writes: RepeatedWrites;
-  readonly #settlement: Settlement;
   readonly #loop: WorkerLoop;
   /** Endpoints whose deliveries are due by a clock that was set back since, with that time. */
   readonly #dueBy = new Map<string, number>();
@@ -92,7 +87,6 @@ export class DeliveryWorker {
     this.#leases = new Leases({ ...parts, recovered: (deliveries) => this.add(deliveries) });
     this.#loop = new WorkerLoop(parts, () => this.#pass());
     this.#writes = new RepeatedWrites({ ...parts, isStopped: () => this.#loop.isStopped });
-    this.#settlement = new Settlement(parts, this.#writes);
     this.#poll = parts.isShared
       ? new BacklogPoll({ ...parts, hasRoom: () => !this.#isBusy, found: (some) => this.#addEndpoints(some) })
       : undefined;
@@ -292,57 +286,75 @@ export class DeliveryWorker {
   async #deliver(delivery: DeliveryInFlight): Promise<void> {
     this.#loop.begin();
     this.#leases.add(delivery);
-    const attempted = await this.#attempt(delivery);
-    const isHeld = this.#settlement.isFull;
-    if (!isHeld) this.#free(delivery, attempted);
-    await this.#settle(delivery, attempted);
-    if (isHeld) this.#free(delivery, attempted);
+    let signal: EndpointSignal = 'none';
+    try {
+      signal = await this.#attempt(delivery);
+    } catch (error) {
+      // A fault of one delivery ends neither the others nor the process.
+      this.#parts.onError(error);
+    }
     this.#leases.delete(delivery);
+    const { clock } = this.#parts;
+    const { endpoint } = delivery.claim;
+    if (signal !== 'none') this.#scheduler.setSlow(endpoint, clock() - delivery.startedAt > SLOW_MS);
+    this.#scheduler.done(endpoint, signal);
     if (!delivery.isAbandoned) this.#end();
   }
 
-  /** Never rejects. */
-  async #attempt(delivery: DeliveryInFlight): Promise<Ended> {
-    const { attempts, metrics } = this.#parts;
+  /** @returns what the attempt says of its endpoint */
+  async #attempt(delivery: DeliveryInFlight): Promise<EndpointSignal> {
+    const { attempts, clock, metrics } = this.#parts;
     const { claim, startedAt } = delivery;
-    if (!this.#loop.isRunning) return CUT_SHORT;
+    if (!this.#loop.isRunning) {
+      delivery.isEnded = true;
+      await this.#release([delivery]);
+      return 'none';
+    }
     metrics.begins(Math.max(0, startedAt - claim.dueAt));
     const attempted = await attempts.make(delivery);
-    if (attempted === LOST || delivery.isAbandoned) return LOST;
-    if (attempted === UNREAD) return UNREAD;
-    return this.#isCutShort(delivery, attempted) ? CUT_SHORT : attempted;
-  }
-
-  /** Gives the place of an ended attempt to the next delivery. */
-  #free({ claim: { endpoint }, startedAt }: DeliveryInFlight, attempted: Ended): void {
-    const signal = typeof attempted === 'string' ? 'none' : signalOf(attempted.ending);
-    if (signal !== 'none') this.#scheduler.setSlow(endpoint, this.#parts.clock() - startedAt > SLOW_MS);
-    this.#scheduler.done(endpoint, signal);
-    this.#passSoon();
-  }
-
-  /** Writes how an attempt has ended. Never rejects. */
-  async #settle(delivery: DeliveryInFlight, attempted: Ended): Promise<void> {
-    const { clock, ticks } = this.#parts;
-    const { claim } = delivery;
     delivery.isEnded = true;
     // An abandoned delivery is settled already.
-    if (attempted === LOST) return;
-    if (attempted === CUT_SHORT) return this.#release([delivery]);
-    const missedAt = ticks() + MISSED_BACK_OFF_MS;
+    if (attempted === LOST || delivery.isAbandoned) return 'none';
     if (attempted === UNREAD) {
-      await this.#settlement.giveBack(delivery);
-      return this.#scheduler.addLater(claim, missedAt);
+      await this.#writes.run(delivery, () => this.#parts.claims.release([claim]));
+      this.#scheduler.retryAt(claim.endpoint, this.#parts.ticks() + MISSED_BACK_OFF_MS);
+      return 'none';
     }
-    const decision = await this.#settlement.settle(delivery, attempted, clock());
-    // It may wait without a hint.
-    if (decision === undefined) this.#scheduler.addLater(claim, missedAt);
-    else if (decision.state === 'pending') this.#scheduler.addLater(claim, this.#ticksAt(decision.dueAt));
+    if (this.#isCutShort(delivery, attempted)) {
+      await this.#release([delivery]);
+      return 'none';
+    }
+    return (await this.#settle(delivery, attempted, clock())) ? signalOf(attempted.ending) : 'none';
   }
 
   /** Whether the stop of the service has ended or refused the call. */
   #isCutShort({ isPosted }: DeliveryInFlight, { ending }: Attempted): boolean {
     return !this.#loop.isRunning && ending.end === 'fault' && !isPosted;
+  }
+
+  /** Writes the outcome. @param now when the attempt ended @returns whether it was written */
+  async #settle(delivery: DeliveryInFlight, attempted: Attempted, now: number): Promise<boolean> {
+    const { chance, callLog, metrics, ticks } = this.#parts;
+    const { claim, startedAt, target } = delivery;
+    const { ending, recorded } = attempted;
+    const decision = decide(claim, ending, now, chance());
+    const result = recorded && resultOf(ending);
+    const durationMs = Math.max(0, now - startedAt);
+    const { outcome } = ending;
+    const attempt = result && { at: startedAt, durationMs, result, outcome, ...recorded };
+    const settlement = { claim, ...decision, outcome, ...(attempt && { attempt }) };
+    if (!(await this.#writes.run(delivery, () => this.#parts.claims.settle(settlement)))) {
+      // Another claim has it; or it was written although the store reported a failure, and waits
+      // without a hint.
+      this.#scheduler.retryAt(claim.endpoint, ticks() + MISSED_BACK_OFF_MS);
+      return false;
+    }
+    if (result) metrics.attempted(claim.kind, result, durationMs);
+    metrics.settled(claim.kind, decision.state);
+    if (decision.state === 'pending') this.#scheduler.retryAt(claim.endpoint, this.#ticksAt(decision.dueAt));
+    if (decision.state === 'failed' && target)
+      callLog.log(target, claim.id, 'error', failureText(claim, attempted));
+    return true;
   }
 
   /** Gives claims back without an attempt. Never rejects. */
@@ -367,7 +379,7 @@ export class DeliveryWorker {
     const posted = running.filter(({ isPosted }) => isPosted);
     await Promise.all([
       this.#release(running.filter(({ isPosted }) => !isPosted)),
-      ...posted.map((delivery) => this.#settlement.settle(delivery, unknown, now)),
+      ...posted.map((delivery) => this.#settle(delivery, unknown, now)),
     ]);
     // The stop does not wait for the rest of their attempts.
     this.#end(running.length + 1);

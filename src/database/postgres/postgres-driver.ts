@@ -94,8 +94,8 @@ class PostgresConnection implements DatabaseConnection {
   /** Whether the statements of this turn are held back. */
   #isGathering = false;
   /** Writes of this transaction that nothing waited for. None of them rejects. */
-  #unawaited: Promise<void>[] = [];
-  /** Error of the first of them that failed. */
+  #unawaited: Promise<unknown>[] = [];
+  /** Error of the first statement of this transaction that failed. */
   #failure: { readonly error: unknown } | undefined;
 
   constructor(client: PoolClient, node: string, availability: Availability | undefined) {
@@ -113,8 +113,8 @@ class PostgresConnection implements DatabaseConnection {
 
   async commit(): Promise<void> {
     const { command } = await this.#send({ text: 'commit' });
-    await this.#throwFailure();
-    // A statement had failed, and its error was ignored.
+    // A statement had failed that nothing waited for, or whose error was ignored.
+    if (this.#failure !== undefined) throw this.#failure.error;
     if (command === 'ROLLBACK') throw new AbortedTransactionError();
     this.#availability?.committed();
   }
@@ -142,9 +142,9 @@ class PostgresConnection implements DatabaseConnection {
     try {
       return await this.#execute<Row>(query);
     } catch (error) {
-      // After a failure every other statement of the transaction fails, and does not say why.
-      await this.#throwFailure();
-      throw error;
+      // After a failure every other statement of the transaction fails, and does not say why. The
+      // server answers in order: the first error is known by now.
+      throw this.#failure === undefined ? error : this.#failure.error;
     }
   }
 
@@ -211,20 +211,8 @@ class PostgresConnection implements DatabaseConnection {
    * at once, and fails if it fails.
    */
   async #goOn(sent: Promise<unknown>): Promise<void> {
-    const ended = sent.then(
-      () => undefined,
-      (error) => {
-        this.#failure ??= { error };
-      },
-    );
-    this.#unawaited.push(ended);
+    this.#unawaited.push(sent.catch(() => undefined));
     if (this.#unawaited.length >= UNAWAITED_MAX) await this.#unawaited.shift();
-  }
-
-  /** @throws the error of a write that nothing waited for, once all of them have ended */
-  async #throwFailure(): Promise<void> {
-    await Promise.all(this.#unawaited);
-    if (this.#failure !== undefined) throw this.#failure.error;
   }
 
   /** Statements of one turn of the event loop leave in one write: each wakes the server. */
@@ -248,6 +236,7 @@ class PostgresConnection implements DatabaseConnection {
     } catch (cause) {
       const error = noted(translated(cause), this.#availability);
       this.#isLost ||= endsConnection(error);
+      if (this.#isInTransaction) this.#failure ??= { error };
       throw error;
     }
   }

@@ -40,7 +40,10 @@ const ROWS_PER_STATEMENT = 250;
  */
 export const ATTEMPTS_KEPT = 100;
 
-/** A delivery is claimed, given its payload or settled, and never two of them at once. */
+/**
+ * Claims, payloads and outcomes are right in any order: only one that is not claimed is claimed,
+ * and the others need a fence that the claim has returned.
+ */
 const PIPELINED = { isPipelined: true };
 
 /** Identifies one claim of a delivery. */

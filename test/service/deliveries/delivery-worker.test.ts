@@ -377,35 +377,6 @@ describe('a delivery whose target', () => {
   });
 });
 
-describe('an outcome that is not written yet', () => {
-  test('takes no place, unless there are as many of these as places', async () => {
-    const delivering = await Delivering.begin({ deliveriesInFlight: 8 });
-    await delivering.install('acme', ['s1', 's2']);
-    const receiver = await HttpReceiver.start();
-    const written = Promise.withResolvers<void>();
-    const worker = delivering.worker({
-      watching: (deliveries) => ({
-        ...deliveries,
-        async settle(settlement) {
-          await written.promise;
-          return deliveries.settle(settlement);
-        },
-      }),
-    });
-    await worker.start();
-    for (const site of ['s1', 's2']) await delivering.accept('acme', site, urls(receiver.url, 10));
-    // An integration has three quarters of the eight places.
-    await expect.poll(() => receiver.requests.length).toBe(8 + 6);
-    await turns();
-    expect(receiver.requests).toHaveLength(8 + 6);
-    expect(worker.inFlight).toBe(6);
-    written.resolve();
-    await expect.poll(() => delivering.settled.length).toBe(20);
-    expect(receiver.requests).toHaveLength(20);
-    expect(worker.inFlight).toBe(0);
-  });
-});
-
 describe('a store that fails', () => {
   test('when a delivery is settled is written again, and nothing is posted again', async () => {
     const delivering = await Delivering.begin();

@@ -135,21 +135,29 @@ describe('a group commit', () => {
     const pipelined = { isPipelined: true };
     await Promise.all([
       commits.run(inTwoSteps('claims', 1), pipelined),
-      commits.run(inTwoSteps('outcomes', 2), pipelined),
-      commits.run(inTwoSteps('an edit', 3)),
-      commits.run(inTwoSteps('payloads', 4), pipelined),
+      commits.run(inTwoSteps('an edit', 2)),
+      commits.run(inTwoSteps('outcomes', 3), pipelined),
+      commits.run(inTwoSteps('a release', 4)),
     ]);
     expect(order.slice(0, 2)).toEqual(['claims starts', 'outcomes starts']);
     expect(order.slice(2, 4).toSorted()).toEqual(['claims ends', 'outcomes ends']);
-    expect(order.slice(4)).toEqual(['an edit starts', 'an edit ends', 'payloads starts', 'payloads ends']);
+    expect(order.slice(4)).toEqual(['an edit starts', 'an edit ends', 'a release starts', 'a release ends']);
   });
 
-  test('runs pipelined work again if other work of its group fails, after all of it has ended', async () => {
+  test.each([
+    ['rejects', refused],
+    [
+      'throws at once',
+      () => {
+        throw new Error('refused');
+      },
+    ],
+  ])('runs pipelined work again, after all of it has ended, if other such work %s', async (_, failing) => {
     const { commits, committed } = await opened({ inFlightMax: 2 });
     const pipelined = { isPipelined: true };
     const first = put(1);
     const last = put(2);
-    const asked = [first, refused, last].map((work) => commits.run<unknown>(work, pipelined));
+    const asked = [first, failing, last].map((work) => commits.run<unknown>(work, pipelined));
     expect(await outcomes(asked)).toEqual([1, 'failed', 2]);
     expect(await committed()).toEqual([1, 2]);
     expect([first.runs, last.runs]).toEqual([2, 3]);

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { bulk, changeForEach, runForEach, TEXT, WHOLE } from '../../../src/database/bulk.ts';
 import { GroupCommit } from '../../../src/database/group-commit.ts';
 import { lock } from '../../../src/database/locks.ts';
 import { MIGRATIONS } from '../../../src/database/migrations.ts';
@@ -205,6 +206,55 @@ describe('work under a name', () => {
     const failing = one.engine.alone('vault', () => Promise.reject(new Error('no key')));
     await expect(failing).rejects.toThrow('no key');
     expect(await two.engine.alone('vault', async () => 'next')).toBe('next');
+  });
+});
+
+describe('statements that are sent before the answers of others', () => {
+  const INSERT = bulk`insert into numbers (n, by) values (${WHOLE}, ${TEXT})`;
+  const FIND = bulk`select n from numbers where n = ${WHOLE}`;
+
+  test('are answered in order, each with its own rows', async () => {
+    const { one } = await nodes(1);
+    await NUMBERS.execute(one.database);
+    const answers = await one.database.transaction().execute((transaction) =>
+      Promise.all([
+        changeForEach(transaction, INSERT, [
+          [1, 'one'],
+          [2, 'two'],
+        ]),
+        runForEach(transaction, FIND, [[2], [3], [1]]),
+        changeForEach(transaction, bulk`delete from numbers where n = ${WHOLE}`, [[2], [3]]),
+      ]),
+    );
+    expect(answers).toEqual([
+      [true, true],
+      [{ n: 2 }, { n: 1 }],
+      [true, false],
+    ]);
+  });
+
+  test('fail with the error of the first that failed, and not with that of the aborted transaction', async () => {
+    const { one } = await nodes(1);
+    await NUMBERS.execute(one.database);
+    await sql`insert into numbers values (1, 'one')`.execute(one.database);
+    const errors: string[] = [];
+    const transaction = one.database.transaction().execute(async (opened) => {
+      const other = async () => {
+        await runForEach(opened, FIND, [[1]]);
+        // Nothing waits for this one, which the server gets after the failure.
+        await runForEach(opened, INSERT, [[2, 'two']]);
+        await runForEach(opened, FIND, [[2]]);
+      };
+      const works = [other(), changeForEach(opened, INSERT, [[1, 'again']])];
+      for (const work of await Promise.allSettled<unknown>(works))
+        if (work.status === 'rejected') errors.push(String(work.reason));
+      throw new Error('rolled back');
+    });
+    await expect(transaction).rejects.toThrow('rolled back');
+    expect(errors).toEqual([
+      expect.stringContaining('numbers_pkey'),
+      expect.stringContaining('numbers_pkey'),
+    ]);
   });
 });
 

@@ -65,7 +65,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['accept/webhook-tests.ts'],
     ['accept/event-acceptance.ts', 'accept/task-acceptance.ts', 'delivery-orders.ts'],
     ['delivery-worker.ts', 'accept/recipients.ts'],
-    ['attempts.ts', 'backlog-poll.ts', 'left-backlog.ts', 'settlement.ts'],
+    ['attempts.ts', 'backlog-poll.ts', 'left-backlog.ts'],
     ['handler-delivery.ts', 'webhook-delivery.ts', 'lifecycle/'],
     ['event-call.ts', 'failure-text.ts', 'leases.ts', 'repeated-writes.ts'],
     ['in-flight.ts'],
