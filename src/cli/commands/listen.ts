@@ -16,7 +16,7 @@ import {
   installationWord,
   nameOf,
 } from '../traffic/installation-name.ts';
-import { forwardTo, LocalReceiver } from '../traffic/local-receiver.ts';
+import { findHost, forwardTo, LocalReceiver } from '../traffic/local-receiver.ts';
 import { timeOfDay } from '../traffic/moment.ts';
 
 /** Deliveries that are remembered as forwarded, so that a retry is not forwarded again. */
@@ -63,6 +63,7 @@ export const listen: Command = defineCommand({
   stream: true,
   async run(context, { installation: word, forwardTo: url, payload: showsPayload, ...filter }) {
     const { output, signal } = context;
+    await findHost(url);
     const client = await context.client();
     const installation = await findInstallation(client, word);
     const receiver = new LocalReceiver(client, url, signal);

@@ -3,6 +3,7 @@
  * (docs/contract/webhooks.md#request): the same bytes and headers, with a signature of this moment
  * made with the webhook's own secret. An ordinary client of the API reads both.
  */
+import { lookup } from 'node:dns/promises';
 import type { Annex, WholeDelivery } from '../../../packages/client/src/index.ts';
 import { signatureHeader } from '../../model/signature.ts';
 import { UsageError } from '../terminal/failure.ts';
@@ -20,6 +21,23 @@ export function forwardTo(text: string): URL {
 }
 
 const withScheme = (text: string): string => (/^[a-z]+:\/\//i.test(text) ? text : `http://${text}`);
+
+/**
+ * A misspelt host would be noticed only at the first delivery, which may be hours away.
+ *
+ * @throws UsageError if the host has no address
+ */
+export async function findHost({ hostname }: URL): Promise<void> {
+  // Brackets are around an address of IPv6, which is not looked up.
+  if (hostname.startsWith('[')) return;
+  try {
+    await lookup(hostname);
+  } catch (cause) {
+    throw new UsageError(`No address is found for the host "${hostname}" (${reasonOf({ cause })}).`, {
+      hint: 'Check --forward-to: a port alone, as 3000, is on this machine.',
+    });
+  }
+}
 
 /** How a forwarded delivery ended. */
 export type Forwarded =

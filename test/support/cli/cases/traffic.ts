@@ -212,6 +212,11 @@ export const TRAFFIC_CASES: readonly CommandCase[] = [
         ['listen', 'webhook', '--forward-to', 'ftp://x'],
         /is not a URL to forward to/,
       ),
+      refused(
+        'a receiver whose host does not exist',
+        ['listen', 'webhook', '--forward-to', 'loclhost.invalid:3000'],
+        /No address is found for the host "loclhost\.invalid" \(\w+\)\.\nCheck --forward-to/,
+      ),
     ],
   },
 ];
