@@ -63,7 +63,7 @@ export const ERRORS = {
     'The token is valid, but its kind or its organization may not do this.',
   ),
   TOKEN_UNKNOWN: row(404, 'caller', 'No token with this id.'),
-  ENDPOINT_UNKNOWN: row(404, 'caller', 'No installation answers at this URL.'),
+  ENDPOINT_UNKNOWN: row(404, 'caller', 'There is no endpoint at this URL.'),
   ENDPOINT_PAUSED: row(503, 'caller', 'The installation is paused; it answers after it is resumed.'),
   ENVELOPE_INVALID: row(
     400,
@@ -105,7 +105,7 @@ export const ERRORS = {
     retryAfterS: 5,
   },
   DATABASE_UNAVAILABLE: passing(
-    'The database does not answer, or cannot write now. Nothing is known of a change that it interrupted: try again after `Retry-After`.',
+    'The database does not answer, or cannot write now. A change that was interrupted may or may not be stored: try again after `Retry-After`.',
   ),
   INTEGRATION_UNKNOWN: row(404, 'caller', 'No integration of this name that the token may see.'),
   VERSION_UNKNOWN: row(404, 'caller', 'The integration has no version of this number.'),
@@ -203,7 +203,7 @@ export const ERRORS = {
   DELIVERY_OVER: row(
     409,
     'caller',
-    'The delivery is final: it cannot be canceled, and a task is not delivered again.',
+    'The delivery has ended: it cannot be canceled. A task that has ended cannot be delivered again.',
   ),
   TASKS_FULL: {
     ...row(429, 'caller', 'Too many tasks are pending, of the target or of the integration.'),

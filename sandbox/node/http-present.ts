@@ -1,6 +1,7 @@
 /**
- * What `node:http` and `node:https` have in an isolate: agents, which clients make for the sockets
- * that they do not open when they use fetch, and two tables.
+ * `node:http` and `node:https` in an isolate: the class `Agent`, `METHODS` and `STATUS_CODES`. HTTP
+ * clients construct an agent even if they send their requests with `fetch`. The agent opens no
+ * socket.
  */
 
 export class Agent {

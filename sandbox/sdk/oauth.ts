@@ -146,9 +146,10 @@ async function begin<C extends Configuration>(flow: Flow<C>, request: Request): 
 const FAULTS: Readonly<Record<StateFault, string>> = {
   forged: 'The answer does not belong to a request of this integration.',
   foreign: 'The answer belongs to another installation of this integration.',
-  expired: 'It took too long.',
-  'another browser': 'It was begun in another browser, has been finished already, or cookies are blocked.',
-  spent: 'It has been finished already.',
+  expired: 'The attempt to connect took too long.',
+  'another browser':
+    'The attempt to connect was begun in another browser, was already completed, or cookies are blocked.',
+  spent: 'This attempt to connect was already completed.',
 };
 
 async function finish<C extends Configuration>(flow: Flow<C>, request: Request): Promise<Response> {

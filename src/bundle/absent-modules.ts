@@ -2,8 +2,8 @@
  * Modules of Node.js that an isolate does not have, inside a bundle: each is a generated module
  * that throws when it is used (`sandbox/node/absent.ts`).
  *
- * A refused one is an error only if it is left in the finished bundle, so that an import in a dead
- * branch costs nothing. So its path says which file imports it.
+ * The import of a refused module is an error only if it is left in the finished bundle, so that an
+ * import in a dead branch costs nothing. The path of the generated module names the importing file.
  */
 import { type Problem, problem } from '../model/problem.ts';
 import { packageNameOf } from './node-modules.ts';

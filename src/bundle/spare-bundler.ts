@@ -4,9 +4,8 @@
  *
  * One process waits, and only while an author is at work: after an upload that followed another one
  * within some minutes, and from the start of a service that an author's tool has started. A
- * deployment, which uploads once, leaves none behind. The process is
- * confined like every other process of an upload, has been sent nothing, and is used for one upload
- * alone.
+ * deployment, which uploads once, leaves none behind. The process is confined like every other
+ * process of an upload, has been sent nothing, and is used for one upload alone.
  */
 import type { LaunchedProcess, Launcher, LaunchOptions } from '../confinement/launch.ts';
 import { BUNDLER_LAUNCH } from './bundler-program.ts';

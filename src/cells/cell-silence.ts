@@ -3,8 +3,8 @@
  * for which the system gave it no core.
  *
  * A cell yields to the host and to other processes of the machine. On a machine that is full of
- * other work it may wait for a core for longer than the limit. To kill it then would cost its calls
- * and heal nothing: the next cell would wait as well. A cell that hangs does not wait for a core,
+ * other work it may wait for a core for longer than the limit. Killing it then would lose its calls
+ * and gain nothing: the next cell would wait as well. A cell that hangs does not wait for a core,
  * and one that spins has one.
  *
  * Attack: a cell that was taken over starts threads that compete with its own main thread, so that

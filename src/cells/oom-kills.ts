@@ -1,7 +1,6 @@
 /**
- * Distinguishes a SIGKILL of the kernel, which had run out of memory, from one of the operator: a
- * tenant may have caused the first, never the second. No process sends either to itself, unless it
- * was taken over.
+ * Distinguishes a SIGKILL by the kernel, for lack of memory, from one by the operator. A tenant may
+ * have caused the first, never the second. A cell does not kill itself, unless it was taken over.
  */
 import { readFileSync } from 'node:fs';
 

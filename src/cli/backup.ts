@@ -59,7 +59,7 @@ function onSignal(remove: () => Promise<void>): void {
 function targetIn(flags: readonly string[]): { to: string; rest: string[] } {
   const names = (flag: string) => flag === '--to' || flag.startsWith('--to=');
   const at = flags.findIndex(names);
-  if (flags.findLastIndex(names) !== at) throw new UsageError('--to is there twice; a backup is one file.');
+  if (flags.findLastIndex(names) !== at) throw new UsageError('--to is given twice: name one file.');
   const flag = flags[at];
   if (flag === undefined) throw new UsageError('--to must name the file to make.');
   const hasEqualsSign = flag.startsWith('--to=');

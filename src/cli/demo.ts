@@ -1,6 +1,6 @@
 /**
  * `annex demo`: starts a service on free ports with a temporary folder, runs the tour, and keeps
- * serving for further requests until it is told to stop.
+ * serving for further requests until Ctrl-C.
  */
 import { join } from 'node:path';
 import type { Service } from '../service.ts';

@@ -118,7 +118,7 @@ async function removeCopy(folder: string, isCheck: boolean): Promise<TypedFile[]
     {
       file: SDK_DECLARATIONS_FILE,
       state: isCheck ? 'not up to date' : 'removed',
-      hint: '@annex/sdk is installed, and has the same.',
+      hint: 'The installed package @annex/sdk contains the same types.',
     },
   ];
 }

@@ -2,9 +2,9 @@
  * The wire: everything that can cross the pipe between the host and a cell.
  *
  * A frame is a small JSON head, one of the messages below, and raw bytes (`frames.ts` has the
- * layout). Host and cell share this folder and nothing else. A frame from a cell is hostile input:
- * `parse-cell-message.ts` accepts only these shapes within these bounds, and the host then checks
- * that the call it names is in flight in that very cell.
+ * layout). Host and cell share this folder and `limits.ts`, and nothing else. A frame from a cell
+ * is hostile input: `parse-cell-message.ts` accepts only these shapes within these bounds, and the
+ * host then checks that the call it names is in flight in that very cell.
  */
 import type { IsolateLimits, LimitName, Limits, SoftLimit } from '../limits.ts';
 

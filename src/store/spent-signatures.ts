@@ -2,10 +2,10 @@
  * Signatures of envelopes that were used, so that each is accepted once by all nodes together.
  *
  * Only for engines that are shared. A node alone remembers them in memory, which costs no commit;
- * with several, an envelope that was recorded could be replayed once at each of the others. So the
- * node that is asked writes the digests first, and the one that finds them written refuses.
- * Signatures that arrive together share a statement and a commit. Kept for as long as the
- * signature could be accepted.
+ * with several, a recorded envelope could be replayed once at each of the other nodes. So the node
+ * that receives an envelope writes the digest of its signature first. A node that finds the digest
+ * already written refuses the envelope. Signatures that arrive together share a statement and a
+ * commit. A digest is kept for as long as its signature could be accepted.
  */
 import { inBatches, ROWS_PER_BATCH } from '../database/batches.ts';
 import { bulk, runForEach, TEXT, WHOLE } from '../database/bulk.ts';

@@ -1,7 +1,7 @@
 /**
  * Closes the connections that were on their way to a worker when it died. `node:cluster` waits for
- * the worker's answer to each and would keep them open for ever: their clients would wait for an
- * answer that nobody gives.
+ * the worker's answer to each and would keep them open for ever: their clients would never get an
+ * answer.
  *
  * It follows the messages of `node:cluster` itself, which are not documented. If they change, such
  * clients wait until their own time-out; a test of the supervisor shows it.

@@ -6,12 +6,15 @@
  *
  * `node:cluster` shares the ports, with its round robin (`SCHED_RR`): the supervisor accepts
  * connections and hands them on in turn, only to workers that have answered for the one before.
- * - Workers that accept from one socket (`SCHED_NONE`) are woken unevenly: a few get most.
- * - With `reusePort` each worker has a socket of its own, and those that wait in it are lost with
- *   its worker. Any later process of the same user could bind the ports as well, and would get a
- *   part of the clients instead of an error. Port 0 would be another port for each worker.
- * The price is that the supervisor takes part in each new connection, not in its requests. Behind
- * a proxy that keeps connections open there are few.
+ * Two other ways to share a port are not used:
+ * - Workers that accept from one socket (`SCHED_NONE`) are woken unevenly: a few get most
+ *   connections.
+ * - With `reusePort` each worker has a socket of its own, and connections that wait in it are lost
+ *   with the worker. Any later process of the same user could bind the ports as well, and would get
+ *   a part of the clients instead of an error. Port 0 would be another port for each worker.
+ *
+ * The cost of `SCHED_RR`: each new connection passes through the supervisor; its requests do not.
+ * A proxy that keeps connections open makes few new ones.
  *
  * The first worker starts alone. It makes what a first start makes (keys, schema, admin token), and
  * what keeps it from starting is reported once.

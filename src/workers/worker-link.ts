@@ -2,8 +2,8 @@
  * A worker's end of the channel to its supervisor: it reports where it listens, takes the order to
  * stop, and answers scrapes with the metrics of the whole machine.
  *
- * If the supervisor dies, Node ends the worker at once: nobody would start it again, and its ports
- * are those of the supervisor.
+ * If the supervisor dies, Node ends the worker at once: without the supervisor it would not be
+ * restarted, and its ports are those of the supervisor.
  */
 import cluster from 'node:cluster';
 import type { Registry } from '@prometheus-io/client';

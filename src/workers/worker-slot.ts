@@ -1,7 +1,7 @@
 /**
  * The place of one worker: starts its process, and starts the next one when it ends, until the slot
- * is stopped. A worker that keeps ending is started ever more slowly, so that a database that is
- * down is not asked by a start a second from every worker.
+ * is stopped. The pause before each restart grows while a worker keeps ending. Otherwise each
+ * worker would open connections to a database that is down once a second.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { followHandedConnections } from './handed-connections.ts';

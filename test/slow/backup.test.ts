@@ -245,7 +245,7 @@ test('it names what is missing: the file to make, or a folder with a database', 
   expect(nothing).toMatchObject({ code: 1, output: expect.stringContaining('does not exist') });
   expect(await readdir(folder)).toEqual([]);
   const twice = await run('--data', folder, '--to', 'a.db', '--to=b.db');
-  expect(twice).toMatchObject({ code: 2, output: expect.stringContaining('--to is there twice') });
+  expect(twice).toMatchObject({ code: 2, output: expect.stringContaining('--to is given twice') });
   await (await openStore(storeOptions(folder))).close();
   const absent = await run('--data', folder, '--to', join(folder, 'absent', 'x.db'));
   const message = expect.stringContaining(`the folder ${join(folder, 'absent')} does not exist`);

@@ -3606,7 +3606,7 @@ export interface ErrorStatuses {
   readonly TOKEN_FORBIDDEN: 403;
   /** No token with this id. */
   readonly TOKEN_UNKNOWN: 404;
-  /** No installation answers at this URL. */
+  /** There is no endpoint at this URL. */
   readonly ENDPOINT_UNKNOWN: 404;
   /** The installation is paused; it answers after it is resumed. */
   readonly ENDPOINT_PAUSED: 503;
@@ -3645,8 +3645,8 @@ export interface ErrorStatuses {
    */
   readonly LOG_BUSY: 503;
   /**
-   * The database does not answer, or cannot write now. Nothing is known of a change that it
-   * interrupted: try again after `Retry-After`.
+   * The database does not answer, or cannot write now. A change that was interrupted may or
+   * may not be stored: try again after `Retry-After`.
    */
   readonly DATABASE_UNAVAILABLE: 503;
   /** No integration of this name that the token may see. */
@@ -3725,7 +3725,10 @@ export interface ErrorStatuses {
   readonly DELIVERY_UNKNOWN: 404;
   /** The delivery is in flight or waits for its next attempt. */
   readonly DELIVERY_PENDING: 409;
-  /** The delivery is final: it cannot be canceled, and a task is not delivered again. */
+  /**
+   * The delivery has ended: it cannot be canceled. A task that has ended cannot be delivered
+   * again.
+   */
   readonly DELIVERY_OVER: 409;
   /** Too many tasks are pending, of the target or of the integration. */
   readonly TASKS_FULL: 429;

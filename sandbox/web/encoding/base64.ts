@@ -2,8 +2,8 @@
  * `atob` and `btoa` (https://html.spec.whatwg.org/multipage/webappapis.html#atob), by the engine's
  * base64.
  *
- * Attack: a text of a hundred megabytes, which the engine converts without interruption. It gets
- * pieces.
+ * Attack: a text of a hundred megabytes, which the engine converts without interruption. So the
+ * text is converted in pieces.
  */
 import { DOMException } from '../dom-exception.ts';
 import { LATIN1_BYTES_MAX, latin1 } from '../latin1.ts';

@@ -5,9 +5,9 @@
  * no limit counts, in one call that nothing interrupts. So a long text counts beforehand as much as
  * compiling it takes at most, and is refused where that does not fit the isolate.
  *
- * Regular expressions stay as they are: to replace `RegExp.prototype.constructor` makes each use of
- * every expression ten times as slow, and seconds of compiling stand before a gigabyte, which the
- * watchdog sees.
+ * Regular expressions are not counted: a replaced `RegExp.prototype.constructor` would make each
+ * use of every expression ten times as slow. An expression that needs a gigabyte compiles for
+ * seconds, and the watchdog ends it.
  *
  * `eval` evaluates in the global scope only: the engine has no way to look at the text of a direct
  * `eval`, which is the one that is called by its own name.

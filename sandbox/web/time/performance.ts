@@ -1,6 +1,6 @@
 /**
- * `performance` (https://w3c.github.io/hr-time/), in whole milliseconds: Attack: a finer clock
- * measures other tenants. Its marks and measures are those of `performance-entries.ts`.
+ * `performance` (https://w3c.github.io/hr-time/), in whole milliseconds. Attack: a finer clock
+ * measures other tenants. Marks and measures are in `performance-entries.ts`.
  */
 
 import { EventTarget } from '../events/event-target.ts';

@@ -1,12 +1,13 @@
 /**
  * `Temporal` (https://tc39.es/proposal-temporal/) with a `Temporal.Now` in whole milliseconds, like
- * every clock here.* Attack: measuring caches and other tenants by the nanoseconds of the engine's
- * `Temporal.Now` (`clock.ts`).
+ * every clock of an isolate (`clock.ts`).
  *
- * The engine makes its Temporal, of 170 KB, at the first read of the global; so does this.
- * `globals.ts` has deleted the engine's by then, unread, and with it the only way to its `Now`. The
- * classes are reached through a date. A tenant may have replaced the methods on this way; none of
- * them leads to a clock.
+ * Attack: measuring caches and other tenants by the nanoseconds of the engine's `Temporal.Now`. The
+ * engine makes its Temporal, of 170 KB, at the first read of the global; this module does the same.
+ * `globals.ts` has deleted the global of the engine before any code could read it. That global was
+ * the only access to the `Temporal.Now` of the engine; this module gets the classes from a `Date`
+ * object. A tenant may have replaced the methods that it calls for that; none of them returns a
+ * clock.
  */
 import { ballast, carriedBy, carryInHeap } from '../memory/ballast.ts';
 import { wrapMethod } from '../memory/memory-refusals.ts';

@@ -1,6 +1,7 @@
 /**
  * `annex call`: sends a request to the public endpoint of an installation, as any client of it
- * does. The body of the answer is the output, as it came; status and headers are talk.
+ * does. The body of the answer goes to standard output, unchanged; status and headers go to
+ * standard error.
  */
 import Type from 'typebox';
 import type { Annex, Installation, LogLine } from '../../../packages/client/src/index.ts';

@@ -158,9 +158,9 @@ const changes = (name: 'redeliver' | 'cancel', summary: string, does: string, do
 
 const replay: Command = defineCommand({
   name: 'replay',
-  summary: 'deliver many again that have ended',
+  summary: 'deliver many finished deliveries again',
   description: [
-    'Delivers those of an installation again that failed, or that are in another state, oldest first. Receivers recognize them by their eventId.',
+    'Delivers the failed deliveries of an installation again, or those in another state, oldest first. Receivers recognize a repeated event by its eventId.',
   ],
   arguments: { installation: { help: INSTALLATION_HELP, parse: installationWord } },
   options: {

@@ -27,7 +27,7 @@ export const listen: Command = defineCommand({
   summary: 'forward webhook deliveries to a receiver on this machine',
   description: [
     'Forwards each webhook delivery of an installation to a local receiver, once, with a signature of this moment by the secret of the webhook: the receiver verifies it as it does in production.',
-    'Annex posts to the configured receiver as before. It makes the payload when it does so; a retry is not forwarded again, a redelivery is. The secret is read from the API, which is an entry in the audit.',
+    'Annex posts to the configured receiver as before. A payload exists only after Annex has posted it once. A retry is not forwarded again; a redelivery is. Each reading of the secret from the API is an entry in the audit.',
   ],
   arguments: { installation: { help: INSTALLATION_HELP, parse: installationWord } },
   options: {

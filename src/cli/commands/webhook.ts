@@ -58,7 +58,7 @@ const rotate: Command = defineCommand({
   name: 'rotate',
   summary: 'replace the secret that signs a webhook',
   description: [
-    'Makes a new secret and prints it. With --overlap, each delivery is signed with both until then, so that the receiver can be given the new one meanwhile. Without it, the replaced secret stops at once.',
+    'Makes a new secret and prints it. With --overlap, each delivery is signed with both secrets for that time, so that the receiver can change to the new one. Without --overlap, the replaced secret stops at once.',
   ],
   arguments: { installation: INSTALLATION },
   options: {

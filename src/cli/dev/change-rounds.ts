@@ -1,7 +1,7 @@
 /**
  * Turns changes of files into rounds of work: a round begins when the files have been quiet for a
- * moment, at most one runs at a time, and a change during a round causes another one. So the last
- * of many quick saves is always the one that a round has seen.
+ * moment, at most one runs at a time, and a change during a round causes another one. So a round
+ * always processes the state after the last of many quick saves.
  */
 
 /** An editor writes a file in several steps, and a tool many files. */

@@ -89,10 +89,13 @@ async function adminToken(data: string, made: string | undefined): Promise<strin
   if (made !== undefined) await writePrivate(file, `${made}\n`);
   const token = made ?? (await readPrivate(file))?.trim();
   if (token !== undefined) return token;
-  throw new Failure(`${file} is missing, and the database has only its hash.`, {
-    code: 'TOKEN_MISSING',
-    hint: `Remove ${data}: the next run starts with an empty service.`,
-  });
+  throw new Failure(
+    `${file}, which holds the admin token, is missing. The database keeps only a hash of the token.`,
+    {
+      code: 'TOKEN_MISSING',
+      hint: `Remove ${data}: the next run starts with an empty service.`,
+    },
+  );
 }
 
 /** What the operator of the service should know, and here the author is the operator. */

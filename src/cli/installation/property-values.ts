@@ -1,6 +1,6 @@
 /**
- * Turns `name=value` words into the values of a configuration, by the types of its form. The
- * service checks the result again; here a word only gets the type that it cannot show.
+ * Turns `name=value` words into the values of a configuration. The form decides the type of each
+ * value, because a word of the command line is always a text. The service checks the result again.
  */
 import type { ConfigurationField, ConfigurationForm } from '../../../packages/client/src/index.ts';
 import { nearest } from '../../model/nearest.ts';

@@ -2,7 +2,7 @@
  * Decides which service a command talks to, and with which token:
  *
  * 1. the profile that `--profile` names;
- * 2. `ANNEX_URL` and `ANNEX_TOKEN`, each over what follows;
+ * 2. `ANNEX_URL` and `ANNEX_TOKEN`, each of which takes precedence over 3 and 4;
  * 3. the profile that `ANNEX_PROFILE` names, else the one in use;
  * 4. the service that `annex serve` runs on this machine: its default URL and, in the folder where
  *    it was started or below it, the first admin token, which it wrote for its owner alone.

@@ -12,7 +12,7 @@ import { type Destination, unreachable } from './unreachable.ts';
 export interface Asked extends Destination {
   /** Where the token is from; undefined if there was none. */
   readonly tokenFrom: string | undefined;
-  /** Versions of this program and of the service; the second is undefined if it was not told. */
+  /** Versions of this program and of the service, if that has sent its own. */
   readonly versions: readonly [string, string | undefined];
 }
 
@@ -52,7 +52,12 @@ function ofService(error: AnnexError, asked: Asked): Failure {
   }
   if (status === 401) return new Failure(...unauthorized(asked, details));
   if (status === 403)
-    return new Failure(message, details(`The token is from ${asked.tokenFrom ?? 'nowhere'}.`));
+    return new Failure(
+      message,
+      details(
+        asked.tokenFrom === undefined ? 'The request had no token.' : `The token is from ${asked.tokenFrom}.`,
+      ),
+    );
   if (code === 'ROUTE_UNKNOWN') return new Failure(...unknownRoute(error, asked, details));
   if (code === 'ENDPOINT_UNKNOWN')
     return new Failure(

@@ -40,7 +40,7 @@ export class Output {
 
   constructor(settings: OutputSettings) {
     this.#settings = settings;
-    // A reader may end before the writer, as `head` does. Nobody is left to be told.
+    // A reader may end before the writer, as `head` does. No reader is left for a message.
     settings.stdout.on('error', (cause: NodeJS.ErrnoException) => {
       if (cause.code !== 'EPIPE' && cause.code !== 'ERR_STREAM_DESTROYED') throw cause;
       this.#isBroken = true;

@@ -48,13 +48,13 @@ function tlsProblem({ code, message }: Reason, { url }: Destination): Explanatio
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
     return [
       `The certificate of ${url} ${code === 'CERT_HAS_EXPIRED' ? 'has expired' : 'is not valid yet'}.`,
-      'Have its operator renew it, and compare the clock of this machine.',
+      'Have the operator renew the certificate, and check the clock of this machine.',
     ];
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const names = message.split('altnames: ').at(-1)?.slice(0, NAMES_CHARS_MAX);
     return [
       `The certificate of ${url} is for another name (${names}).`,
-      'Use the name that it has, or have the operator add this one to it.',
+      'Use a name of the certificate, or have the operator add this host name to the certificate.',
     ];
   }
   if (!/CERT|SELF_SIGNED|UNABLE_TO_/.test(code)) return undefined;

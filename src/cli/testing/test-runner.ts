@@ -30,7 +30,7 @@ export async function testRunnerOf(folder: string): Promise<TestRunner> {
   if (!existsSync(folder))
     throw new Failure(`There is no folder ${folder}.`, {
       code: 'FOLDER_INVALID',
-      hint: 'Name that of an integration.',
+      hint: 'Name the folder of an integration.',
     });
   const file = join(folder, 'package.json');
   const declared = existsSync(file) ? readPackage(await readFile(file, 'utf8'), file) : {};

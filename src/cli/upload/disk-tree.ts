@@ -1,7 +1,7 @@
 /**
  * The files of a folder and of the packages that it has in `node_modules`, as a tree for the
- * resolver of imports. Remembers every file that was read: the same look-ups in an upload of
- * these files find the same ones.
+ * resolver of imports. Remembers every file that the resolver reads: an upload of exactly these
+ * files resolves each import to the same file.
  *
  * A package is the folder that a path `node_modules/<name>` leads to, by links too, in the folder
  * or in one above it: as npm, pnpm, yarn and workspaces lay packages out. Nothing else outside of

@@ -101,7 +101,9 @@ function pathIn(folder: string, given: string): string | Problem {
     .split(sep)
     .join('/');
   if (path !== '' && path !== '..' && !path.startsWith('../') && !isAbsolute(path)) return path;
-  return problem(`"${given}" is not in the folder.`, { hint: 'Publish the folder above, which has both.' });
+  return problem(`"${given}" is not in the folder.`, {
+    hint: 'Publish a folder that contains the manifest and this file.',
+  });
 }
 
 function treeOf(folder: string): DiskTree {

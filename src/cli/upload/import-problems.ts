@@ -89,7 +89,7 @@ function namesIn(folder: string): string[] {
 
 function installHint(name: string, importer: Package): string {
   if (importer.id !== 0)
-    return `The package "${nameOf(importer)}" needs it: install it beside that, or run "npm install" again.`;
+    return `The package "${nameOf(importer)}" needs "${name}": install "${name}", or run "npm install" again.`;
   for (let folder = importer.folder; folder.includes('/'); folder = posix.dirname(folder)) {
     if (existsSync(toDisk(`${folder}/.pnp.cjs`)))
       return 'Yarn keeps packages in archives here. Write "nodeLinker: node-modules" to .yarnrc.yml and run "yarn install".';

@@ -5,7 +5,7 @@
  * Attack, or a bad day: the database is away, and each of thousands of requests and deliveries
  * writes the same error to the operator's log. Here a failure is reported once when it begins and
  * once when it is over. Reports lag on purpose: a failure is over when nothing has failed for a
- * while. What the health checks and the workers are told does not lag.
+ * while. The health checks and the workers learn of a failure at once.
  */
 import type { DatabaseState } from '../engine.ts';
 

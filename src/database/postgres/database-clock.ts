@@ -2,7 +2,7 @@
  * The clock of the database, on which all nodes agree: leases, schedules and ids use it, so that it
  * does not matter when the clock of a machine is wrong.
  *
- * The node asks for the time every few seconds and counts on with its monotonic clock. An answer
+ * The node asks for the time every second and counts on with its monotonic clock. An answer
  * that took long is inexact and is used only if there was none for a while.
  */
 

@@ -1,6 +1,6 @@
 /**
  * Connections to PostgreSQL: their settings, and how they end. A server that hangs, restarts or
- * is cut off must cost a statement, and never the node or a connection that nobody counts.
+ * is cut off must cost a statement, and never the node or an uncounted connection.
  */
 import type { Duplex } from 'node:stream';
 import { Client, type ClientConfig, Pool, TypeOverrides } from 'pg';

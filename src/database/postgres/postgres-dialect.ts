@@ -21,7 +21,7 @@ export class PostgresDialect implements Dialect {
 
   /**
    * @param node marks the notices of this node
-   * @param availability is told of failures, and asked before a statement is sent
+   * @param availability receives failures, and is asked before a statement is sent
    */
   constructor(pool: Pool, node: string, availability?: Availability) {
     this.#pool = pool;

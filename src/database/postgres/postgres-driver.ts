@@ -55,7 +55,7 @@ export class PostgresDriver implements Driver {
 
   async acquireConnection(): Promise<PostgresConnection> {
     const cut = this.#availability?.cut;
-    // It would wait for an answer, and with it whoever asks.
+    // It would wait for an answer, and its caller with it.
     if (cut !== undefined) throw new DatabaseUnavailable(cut);
     try {
       return new PostgresConnection(await this.#pool.connect(), this.#node, this.#availability);
@@ -207,8 +207,8 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   /**
-   * Does not wait for a write whose result nobody needs: the next statement or the commit follows
-   * at once, and fails if it fails.
+   * Does not wait for a write whose result no caller needs: the next statement or the commit
+   * follows at once, and fails if it fails.
    */
   async #goOn(sent: Promise<unknown>): Promise<void> {
     this.#unawaited.push(sent.catch(() => undefined));

@@ -30,7 +30,7 @@ const BEAT_CONNECT_MS = 3_000;
 
 /** While one is committed, the next is filled. More of them make each smaller, and gain nothing. */
 const COMMITS_IN_FLIGHT = 2;
-/** As long as a transaction waits for a lock: whoever waits for both is answered within seconds. */
+/** As long as a transaction waits for a lock: both waits together are seconds. */
 const COMMIT_WAIT_MS = 4_000;
 
 const COPY_UNFINISHED =
@@ -45,7 +45,7 @@ export interface PostgresOptions {
   readonly folder: string;
   /** Monotonic clock, in milliseconds. */
   readonly ticks: () => number;
-  /** Milliseconds since 1970, used until the database has told its time. */
+  /** Milliseconds since 1970, used until the database has answered with its time. */
   readonly wall: () => number;
   /** Marks this node among the others. */
   readonly node: string;

@@ -1,6 +1,6 @@
 /**
- * The engine for one node: a database file in the data folder. There are no other nodes, so there
- * is nothing to hear of them, and nothing to lock.
+ * The engine for one node: a database file in the data folder. Without other nodes, it sends no
+ * notices and locks no names. `files/folder-lock.ts` keeps a second process out of the folder.
  */
 import { openDatabase } from '../database.ts';
 import type { Engine, IntegrityState } from '../engine.ts';

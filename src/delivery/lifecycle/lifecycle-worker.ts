@@ -10,9 +10,9 @@
  * nothing.
  *
  * Several nodes may share the database. An event is claimed before its call, so one event of an
- * installation is in flight at a time, in all of them. An installation whose event another node
- * has claimed backs off until the end of that lease. What a node left that has ended is found by
- * `lifecycle-poll.ts`.
+ * installation is in flight at a time, in all of them. An installation whose event another node has
+ * claimed backs off until the end of that lease. `lifecycle-poll.ts` finds the events of a node
+ * that has ended.
  */
 
 import { Caller } from '../../calls/call.ts';

@@ -77,12 +77,12 @@ async function handlerOf(integration: string, url: string, parts: OAuthCallbackP
   if (text === '' || signingSecret === undefined) throw refused(FORGED);
   const redirectURI = oauthCallbackUrl(parts.origins.oauthUrl, integration);
   const state = readState(text, { signingSecret, redirectURI, now: parts.now() });
-  if (state === 'expired') throw refused('It took too long.');
+  if (state === 'expired') throw refused('The attempt to connect took too long.');
   if (state === 'forged') throw refused(FORGED);
   const target = await parts.targets.named(state.target);
   if (target === undefined || !isHandler(target, integration, state)) throw refused(FORGED);
   if (await parts.spentStates.isSpent(state.target, state.digest))
-    throw refused('It has been finished already.');
+    throw refused('This attempt to connect was already completed.');
   const location = new URL(`${target.publicEndpoint}${state.path}`);
   location.search = search;
   return location.href;

@@ -80,7 +80,7 @@ export class RequestAuthorizer {
     if (target === undefined) {
       throw new AnnexError(
         'ENDPOINT_UNKNOWN',
-        `No installation answers at this URL.${hintOf(request.originalUrl)}`,
+        `There is no endpoint at this URL.${hintOf(request.originalUrl)}`,
       );
     }
     if (sender !== undefined) this.#rates.countEndpoint(target.endpointKey, sender);

@@ -1,17 +1,17 @@
 /**
  * Hands changes of deliveries to their followers, after the commit.
  *
- * Nothing is written or read for it while nobody follows: the code that commits a change asks
- * `isFollowed`, and that is all. While somebody does, it hands over the steps that it committed;
- * those of a followed *scope* (an installation, an organization, or everything) are read from the
- * rows, a batch at a time, beside the deliveries. The latest changes are remembered, also for a
- * minute after the last follower of a scope, so that a client that comes back misses none; beyond
- * that, `earlier-changes.ts` finds them in the rows.
+ * Without followers, nothing is written or read: the code that commits a change only asks
+ * `isFollowed`. With followers, it hands over the steps that it committed; those of a followed
+ * *set* (an installation, an organization, or everything) are read from the rows, a batch at a
+ * time, beside the deliveries. The latest changes are remembered, also for a minute after the last
+ * follower of a set, so that a client that reconnects misses none; beyond that,
+ * `earlier-changes.ts` finds them in the rows.
  *
- * With many nodes, a node announces the scopes that it follows, again and again; the others
- * announce the steps that they commit in them. Where steps were lost, because a connection was or
- * because they came faster than they are read, followers are told to begin again behind their last
- * change.
+ * With many nodes, a node announces the sets that it follows, again and again; the others announce
+ * the steps that they commit in them. Where steps were lost, because a connection broke or because
+ * they came faster than they are read, followers start again after the last change that they
+ * received.
  */
 import { bulk, runForEach, TEXT, WHOLE } from '../../database/bulk.ts';
 import type { Database, Tables } from '../../database/tables.ts';

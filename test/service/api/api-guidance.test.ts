@@ -88,14 +88,14 @@ test.each(['/v1/integrations', '/v1', '/metrics', '/healthz?x', '/readyz'])(
     const { error } = (await response.json()) as { error: { code: string; message: string } };
     expect([response.status, error.code]).toEqual([404, 'ENDPOINT_UNKNOWN']);
     expect(error.message).toBe(
-      'No installation answers at this URL. This is the public listener; the API is on the control listener (--control-port, by default 7700).',
+      'There is no endpoint at this URL. This is the public listener; the API is on the control listener (--control-port, by default 7700).',
     );
   },
 );
 
 test('an unknown endpoint is answered without such a hint', async () => {
   const response = await fetch(`${annex.service.publicUrl}/${'a'.repeat(32)}/v1x`);
-  expect(await response.json()).toMatchObject({ error: { message: 'No installation answers at this URL.' } });
+  expect(await response.json()).toMatchObject({ error: { message: 'There is no endpoint at this URL.' } });
 });
 
 test('an unknown host is answered with the setting that names hosts', async () => {

@@ -69,7 +69,7 @@ describe('the wrong service', () => {
   const words = ['integrations', 'list'];
 
   test('a public listener is named', async () => {
-    const env = await answering(404, error('ENDPOINT_UNKNOWN', 'No installation answers at this URL.'));
+    const env = await answering(404, error('ENDPOINT_UNKNOWN', 'There is no endpoint at this URL.'));
     const { code, stderr } = await annex({ words, env });
     expect(code).toBe(1);
     expect(stderr).toMatch(/is a public listener.*\nThe API is on the control listener, on port 7700/);

@@ -83,7 +83,7 @@ describe('a certificate', () => {
     trust(certificate);
     const { code, stderr } = await run(await secured(certificate));
     expect(code).toBe(1);
-    expect(stderr).toMatch(/is for another name \(DNS:other\.example\)\.\nUse the name that it has/);
+    expect(stderr).toMatch(/is for another name \(DNS:other\.example\)\.\nUse a name of the certificate/);
   });
 
   test('that has expired is named', async () => {
@@ -91,7 +91,7 @@ describe('a certificate', () => {
     trust(certificate);
     const { code, stderr } = await run(await secured(certificate));
     expect(code).toBe(1);
-    expect(stderr).toMatch(/has expired\.\nHave its operator renew it, and compare the clock/);
+    expect(stderr).toMatch(/has expired\.\nHave the operator renew the certificate, and check the clock/);
   });
 
   test('is named by the client with its service', async () => {

@@ -48,7 +48,7 @@ test.each(['', '/', '/nothing-here', `/${'a'.repeat(32)}/x`, '/../../etc/passwd'
     expect(await refusal(fetch(annex.service.publicUrl + path))).toEqual([
       404,
       'ENDPOINT_UNKNOWN',
-      'No installation answers at this URL.',
+      'There is no endpoint at this URL.',
     ]);
   },
 );

@@ -212,7 +212,7 @@ describe('attack: an answer that leads somewhere else', () => {
     const before = await everything();
     expect(await refusal(answered.url)).toMatchObject({
       ...REFUSED,
-      message: expect.stringContaining('It has been finished already.'),
+      message: expect.stringContaining('This attempt to connect was already completed.'),
     });
     expect(await everything()).toEqual(before);
     expect(oidc.grants).toEqual(['authorization_code']);

@@ -227,12 +227,12 @@ describe('the state', () => {
     const [first, second] = [await agreed(browser, `${here.endpoint}/oauth`), new Browser()];
     expect((await browser.open(first)).status).toBe(200);
     await expectUnchanged('OAuth: the state is refused: another browser', async () =>
-      expectPage(await browser.open(first), 400, 'has been finished already'),
+      expectPage(await browser.open(first), 400, 'was already completed'),
     );
     const fresh = new URL(await agreed(second, `${here.endpoint}/oauth`));
     fresh.searchParams.set('state', new URL(first).searchParams.get('state') ?? '');
     await expectUnchanged('OAuth: the state is refused: another browser', async () =>
-      expectPage(await browser.open(fresh.href), 400, 'has been finished already'),
+      expectPage(await browser.open(fresh.href), 400, 'was already completed'),
     );
   });
 
@@ -250,7 +250,7 @@ describe('the state', () => {
     expect(pages.map(({ status }) => status).toSorted()).toEqual([200, ...new Array(7).fill(400)]);
     expect(exchanged).toBe(1);
     await expectUnchanged('OAuth: the state is refused: spent', async () =>
-      expectPage(await withCookie(url.replace('c1', 'c2'), cookie), 400, 'has been finished already'),
+      expectPage(await withCookie(url.replace('c1', 'c2'), cookie), 400, 'was already completed'),
     );
     expect(exchanged).toBe(1);
     const other = await madeState();

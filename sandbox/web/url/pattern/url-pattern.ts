@@ -1,8 +1,9 @@
 /**
- * URLPattern (https://urlpattern.spec.whatwg.org/#urlpattern-class): the interface.* An own
- * implementation, because no published one follows the current standard
- * (docs/decisions/url-pattern.md): how components are inherited from a base URL, `ignoreCase`,
- * `hasRegExpGroups`.
+ * URLPattern (https://urlpattern.spec.whatwg.org/#urlpattern-class): the interface.
+ *
+ * Annex has its own implementation (docs/decisions/url-pattern.md), because no published one
+ * follows the current standard in `ignoreCase`, `hasRegExpGroups` and the components that a pattern
+ * inherits from a base URL.
  */
 import { defineInterface, isObject, toDictionary, toUSVString } from '../../web-idl.ts';
 import { parseUrl } from './canonicalize.ts';

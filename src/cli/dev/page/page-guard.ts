@@ -46,9 +46,9 @@ export function pageRefusal(
   const isForeign = site !== undefined && site !== 'same-origin' && site !== 'none';
   const { origin } = headers;
   if (isForeign || (origin !== undefined && origin !== `http://${host}`))
-    return { status: 403, message: 'Only the page itself may ask this.' };
+    return { status: 403, message: 'Only the page of `annex dev` may send this request.' };
   if (method !== 'GET' && origin === undefined)
-    return { status: 403, message: 'A request that changes something names its origin.' };
+    return { status: 403, message: 'A request other than GET must have an Origin header.' };
   return undefined;
 }
 
