@@ -14,7 +14,7 @@ import { EgressPolicy } from './egress/policy.ts';
 import { AddressList } from './http/address-list.ts';
 import { readContentUrl, readOAuthCallback, readPublicUrl, readUrl } from './http/configured-urls.ts';
 import { ProductScopes } from './http/control/product/product-scopes.ts';
-import { DEFAULT_LIMITS, type Limits } from './limits.ts';
+import { DEFAULT_LIMITS, LIMIT_MINIMA, type LimitName, type Limits } from './limits.ts';
 import { ORGANIZATION_ID } from './model/identifiers.ts';
 import { nearest } from './model/nearest.ts';
 import { SETTINGS } from './settings.ts';
@@ -380,9 +380,12 @@ function readLimits(env: NodeJS.ProcessEnv, problems: string[]): Limits {
     if (name === undefined) {
       const rest = 'docs/operating.md lists them.';
       problems.push(`${key} is not the name of a limit${meant(key, names.keys())}; ${rest}`);
-    } else if (!Number.isSafeInteger(number) || number < 1)
-      problems.push(`${key} must be a whole number above 0; it is "${value}".`);
-    else limits[name] = number;
+      continue;
+    }
+    const min = LIMIT_MINIMA[name as LimitName] ?? 1;
+    const least = min === 1 ? 'above 0' : `of at least ${min}`;
+    if (Number.isSafeInteger(number) && number >= min) limits[name] = number;
+    else problems.push(`${key} must be a whole number ${least}; it is "${value}".`);
   }
   return limits as unknown as Limits;
 }

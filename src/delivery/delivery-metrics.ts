@@ -34,12 +34,15 @@ export function lifecycleMetrics(
     registers,
   });
   for (const state of LIFECYCLE_EVENT_STATES) total.inc({ state }, 0);
+  let waiting = 0;
   new Gauge({
     name: 'annex_life_events_waiting',
     help: 'Lifecycle events that have not been delivered yet.',
     registers,
     async collect() {
-      this.set(await events.waiting());
+      // While the database is away, the other metrics are needed most: the last number stays.
+      waiting = await events.waiting().catch(() => waiting);
+      this.set(waiting);
     },
   });
   return (state) => total.inc({ state });

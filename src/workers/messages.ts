@@ -19,7 +19,7 @@ export type ToSupervisor =
   /** A client asks this worker for the metrics of the machine. */
   | { readonly annex: 'scrape'; readonly id: number }
   /** Answers `count`. */
-  | { readonly annex: 'counted'; readonly id: number; readonly snapshot: MetricSnapshot };
+  | { readonly annex: 'counted'; readonly id: number; readonly snapshot?: MetricSnapshot };
 
 export type ToWorker =
   /** Finish what is in flight, and exit. */

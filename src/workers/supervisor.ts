@@ -48,7 +48,7 @@ export class Supervisor {
   readonly #metrics = new MachineMetrics();
   readonly #first = Promise.withResolvers<ListenerUrls>();
   /** Workers' answers that a scrape waits for, by their id. */
-  readonly #counts = new Map<number, (snapshot: MetricSnapshot) => void>();
+  readonly #counts = new Map<number, (snapshot: MetricSnapshot | undefined) => void>();
   #countIds = 0;
   #hasServed = false;
   #stopping: Promise<void> | undefined;
@@ -145,7 +145,7 @@ export class Supervisor {
 
   async #count(slot: WorkerSlot): Promise<MetricSnapshot | undefined> {
     const id = this.#countIds++;
-    const { promise, resolve } = Promise.withResolvers<MetricSnapshot>();
+    const { promise, resolve } = Promise.withResolvers<MetricSnapshot | undefined>();
     this.#counts.set(id, resolve);
     slot.send({ annex: 'count', id });
     const isCounted = await within(COUNT_MS, promise);

@@ -77,8 +77,10 @@ export class WorkerLink {
   async #receive(message: ToWorker): Promise<void> {
     if (message.annex === 'stop') this.#stop?.();
     else if (message.annex === 'count') {
-      const snapshot = (await this.#registry?.getMetricsAsJSON()) ?? [];
-      this.#send({ annex: 'counted', id: message.id, snapshot });
+      // A worker does not end because of a number that cannot be read: it counts as at its last
+      // scrape.
+      const snapshot = await this.#registry?.getMetricsAsJSON().catch(() => undefined);
+      this.#send({ annex: 'counted', id: message.id, ...(snapshot && { snapshot }) });
     } else if (message.annex === 'scraped') {
       this.#scrapes.get(message.id)?.(message.text);
       this.#scrapes.delete(message.id);

@@ -36,6 +36,7 @@ async function survives(make: failures.MakeFailure, lastsMs = LASTS_MS): Promise
     areLinesKept: true,
     ready: [503, 200],
     healthy: [200, 200],
+    scraped: [200, 200],
   });
   expect(Object.keys(events.statuses)).toContain('503');
   // What was on its way when it began, or small enough for a full disk, is accepted.

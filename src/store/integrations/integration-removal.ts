@@ -15,12 +15,20 @@ import { unknownIntegration } from '../../model/unknown-name-errors.ts';
 import { insertAudit } from '../audit-rows.ts';
 import { countInstallations, installationsOf } from './installed-rows.ts';
 import { announceVersion, type Integration, integrationLock, readIntegration } from './integration-rows.ts';
-import { cancelTasks, deleteIntegration } from './removal-rows.ts';
+import { type CanceledTask, cancelTasks, deleteIntegration } from './removal-rows.ts';
+
+/** Hands tasks that were canceled to the followers of deliveries, after the commit. */
+export interface CanceledTaskFeed {
+  /** Whether there are followers. */
+  readonly isFollowed: boolean;
+  committed(tasks: readonly (CanceledTask & { readonly step: 'ended' })[]): void;
+}
 
 export interface IntegrationRemovalParts {
   readonly database: Database;
   /** Counts pending deliveries. */
   readonly backlog: { change(by: number): void };
+  readonly deliveryFeed: CanceledTaskFeed;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** Numbers the audit entries. */
@@ -34,7 +42,7 @@ export interface IntegrationRemovalParts {
  * @throws `INTEGRATION_UNKNOWN`, `INTEGRATION_INSTALLED`
  */
 export async function removeIntegration(
-  { database, backlog, clock, auditIds }: IntegrationRemovalParts,
+  { database, backlog, deliveryFeed, clock, auditIds }: IntegrationRemovalParts,
   { name: integration, organization: owner }: Pick<Integration, 'name' | 'organization'>,
   { cascade, by }: { readonly cascade: boolean; readonly by: Actor },
 ): Promise<readonly string[]> {
@@ -67,7 +75,9 @@ export async function removeIntegration(
     ];
     return { tenants, canceled };
   });
-  backlog.change(-removed.canceled);
+  backlog.change(-removed.canceled.length);
+  if (deliveryFeed.isFollowed)
+    deliveryFeed.committed(removed.canceled.map((task) => ({ ...task, step: 'ended' })));
   return removed.tenants;
 }
 

@@ -23,7 +23,7 @@ import { insertAudit } from '../audit-rows.ts';
 import type { Vault } from '../vault/vault.ts';
 import { insertImages, readActiveImage, type StoredImage } from './image-rows.ts';
 import { deleteLogs, isInstalledIn } from './installed-rows.ts';
-import { removeIntegration } from './integration-removal.ts';
+import { type CanceledTaskFeed, removeIntegration } from './integration-removal.ts';
 import {
   activateVersion,
   announceVersion,
@@ -50,6 +50,7 @@ export interface RegistryParts {
   readonly limits: Limits;
   /** Counts pending deliveries. */
   readonly backlog: { change(by: number): void };
+  readonly deliveryFeed: CanceledTaskFeed;
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
   /** Numbers the audit entries. */

@@ -80,18 +80,28 @@ const cancelEvents = (database: Database, integration: string, now: number): Pro
     return Number(numUpdatedRows);
   });
 
+/** A task that was canceled, with what its followers are found by. */
+export interface CanceledTask {
+  readonly id: string;
+  readonly organization: string;
+  /** Empty at the level of the integration. */
+  readonly installationId: string;
+}
+
 /**
  * Cancels the pending tasks of an integration, and removes their content. A claim of one is lost.
- *
- * @returns how many
  */
-export async function cancelTasks(database: Database, integration: string, now: number): Promise<number> {
-  let canceled = 0;
+export async function cancelTasks(
+  database: Database,
+  integration: string,
+  now: number,
+): Promise<CanceledTask[]> {
+  const canceled: CanceledTask[] = [];
   await inBatches(async () => {
     // Literals, as in the partial index of pending tasks.
     const rows = await database
       .selectFrom('deliveries')
-      .select(['id', 'event'])
+      .select(['id', 'event', 'organization', 'installation_id as installationId'])
       .where('state', '=', sql.lit('pending'))
       .where('type', '=', sql.lit(TASK))
       .where('integration', '=', integration)
@@ -117,7 +127,7 @@ export async function cancelTasks(database: Database, integration: string, now: 
         rows.map(({ event }) => event),
       )
       .execute();
-    canceled += rows.length;
+    canceled.push(...rows.map(({ event: _, ...task }) => task));
     return rows.length;
   });
   return canceled;

@@ -117,6 +117,14 @@ test('lines below the level are left out, and earlier ones come first where `lim
   expect((await reader.take(3)).map(textIn)).toEqual(['before 2', 'before 3', 'loud']);
 });
 
+test('a stream begins with a hundred earlier lines at most', async () => {
+  const { follow, write } = await scene();
+  await write(numbers(1, 120));
+  const reader = await follow({ query: '&follow=true&limit=1000' });
+  await write(['121']);
+  expect((await reader.take(101)).map(textIn)).toEqual(numbers(21, 101));
+});
+
 test('a client that comes back after its last line was removed gets `gap`, then what is kept', async () => {
   const { follow, write } = await scene({ logLinesPerInstallation: 3 });
   const reader = await follow();

@@ -2,7 +2,7 @@
  * Tasks with a real store, a delivery worker and a clock of the test: each is delivered at its
  * time, also after a restart, and delays no event of the product.
  */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Attempts } from '../../../src/delivery/attempts.ts';
 import type { TargetName } from '../../../src/model/installation.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
@@ -144,8 +144,16 @@ test('a deleted integration takes its tasks with it, at both levels', async () =
   const { delivering, whole } = await begun({ tasksPendingPerIntegration: 2 });
   const { store } = delivering;
   const ids = [await delivering.queueTask(whole, DAY_MS), await delivering.queueTask('integration', DAY_MS)];
+  const followed: string[] = [];
+  const end = store.deliveryFeed.follow({
+    filter: {},
+    changed: (changes) => followed.push(...changes.map(({ change, delivery }) => `${change} ${delivery.id}`)),
+    lost: () => followed.push('lost'),
+  });
+  onTestFinished(end);
   const { organization } = (await store.registry.integration('hooks')) ?? { organization: '' };
   await store.registry.delete({ name: 'hooks', organization }, { cascade: true }, OPERATOR);
+  await expect.poll(() => followed.toSorted()).toEqual(ids.map((id) => `canceled ${id}`).toSorted());
   for (const id of ids)
     expect(await delivering.read(String(id))).toMatchObject({ state: 'canceled', outcome: 'deleted' });
   expect(store.backlog.waiting).toBe(0);

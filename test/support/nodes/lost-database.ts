@@ -44,6 +44,8 @@ export interface LossResult extends Verdict {
   /** Health during the failure, and after it. */
   readonly ready: readonly [during: number, after: number];
   readonly healthy: readonly [during: number, after: number];
+  /** Status of a scrape of the metrics, in the same way. */
+  readonly scraped: readonly [during: number, after: number];
   readonly isAlive: boolean;
 }
 
@@ -108,6 +110,7 @@ export async function lostDatabase(
     areLinesKept: await kept,
     ready: [during.ready, after.ready],
     healthy: [during.healthy, after.healthy],
+    scraped: [during.scraped, after.scraped],
     isAlive: group.nodes.every(({ isAlive }) => isAlive),
     ...(await verdictOn(group, load, new Set())),
   };
@@ -120,7 +123,16 @@ export async function lostDatabase(
 
 const isAboutIt = ({ level, msg }: LogLine): boolean => level >= 40 || msg.includes('database');
 
-async function healthOf(group: NodeGroup): Promise<{ ready: number; healthy: number }> {
-  const node = group.node(0);
-  return { ready: (await node.health('/readyz')).status, healthy: (await node.health('/healthz')).status };
+async function healthOf(group: NodeGroup) {
+  const { control } = group.node(0).host;
+  const status = async (path: string) => {
+    const response = await fetch(`${control}${path}`);
+    await response.body?.cancel();
+    return response.status;
+  };
+  return {
+    ready: await status('/readyz'),
+    healthy: await status('/healthz'),
+    scraped: await status('/metrics'),
+  };
 }

@@ -32,6 +32,7 @@ export function registryOver(database: Database, vault: Vault) {
     ...{ database, vault, randomBytes, changed, versionChanged: changed },
     ...{ limits: DEFAULT_LIMITS, clock: OPTIONS.clock, auditIds: new Sequence(randomBytes) },
     backlog: { change: () => undefined },
+    deliveryFeed: { isFollowed: false, committed: () => undefined },
   });
   const targetSource = new TargetSource({ database, vault });
   const runtimeTokenKeys = vault.deriveKeys('annex runtime tokens');

@@ -1,6 +1,7 @@
 /** Requests that are answered with server-sent events, by `follow` or by `Accept`. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../../errors.ts';
+import { PAGE_ITEMS } from '../schemas.ts';
 import type { Begin, EventStream, Item } from './event-stream.ts';
 
 const EVENT_STREAM = 'text/event-stream';
@@ -39,7 +40,7 @@ export function beginOf(
   const after = [headers['last-event-id']].flat().at(-1);
   if (after !== undefined && after !== '' && !shape.test(after))
     throw new AnnexError('REQUEST_INVALID', `Last-Event-ID is not the id of ${noun}.`);
-  return { earlier, ...(after && { after }) };
+  return { earlier: earlier && Math.min(earlier, PAGE_ITEMS), ...(after && { after }) };
 }
 
 /** Answers with the stream. */
