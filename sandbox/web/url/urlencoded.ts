@@ -4,13 +4,14 @@
  */
 
 import { utf8DecodeWithoutBom, utf8Encode } from '../encoding/utf8.ts';
-import { fromCharCode, indexOf, regExpExec, slice, typedArrayLength } from '../primordials.ts';
+import { charCodeAt, fromCharCode, indexOf, regExpExec, slice, typedArrayLength } from '../primordials.ts';
 
 export type NameValue = [name: string, value: string];
 
 /** Text that needs no escape: ASCII letters and digits, and four signs. */
 const PLAIN = /^[\w*.-]*$/;
 const HEX = '0123456789ABCDEF';
+const AMPERSAND = 0x26;
 const HEX_DIGITS = /^[0-9A-Fa-f]{2}$/;
 
 /** Every text is a valid form: malformed escapes stay as they are. */
@@ -18,11 +19,15 @@ export function parseUrlencoded(text: string): NameValue[] {
   const pairs: NameValue[] = [];
   // Attack: megabytes of `&`, of which `split` would make a list without interruption.
   for (let at = 0; at < text.length; ) {
+    // Without compilers, a search for each costs twice as much.
+    if (charCodeAt(text, at) === AMPERSAND) {
+      at += 1;
+      continue;
+    }
     const found = indexOf(text, '&', at);
     const end = found < 0 ? text.length : found;
     const sequence = slice(text, at, end);
     at = end + 1;
-    if (sequence === '') continue;
     const equals = sequence.indexOf('=');
     pairs.push(
       equals < 0
