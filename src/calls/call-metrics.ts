@@ -4,13 +4,35 @@
  * Labels are outcomes, reasons and names of limits only. No label comes from a tenant, so the
  * number of series is fixed.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type Metric,
+  Registry,
+} from '@prometheus-io/client';
 import { DEATH_REASONS, type DeathReason } from '../cells/cell-death.ts';
 import type { Pool } from '../cells/pool.ts';
 import { DEFAULT_LIMITS, type LimitName } from '../limits.ts';
 import type { CallEnd } from '../protocol/wire.ts';
 
 const WALL_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5, 30];
+
+/**
+ * Metrics of Node.js, made once for all services of a process: they observe the collector and the
+ * event loop for as long as the process lives, and keep the registry in which they were made.
+ */
+let ofProcess: readonly Metric[] | undefined;
+
+function processMetrics(): readonly Metric[] {
+  if (ofProcess === undefined) {
+    const register = new Registry();
+    collectDefaultMetrics({ register });
+    ofProcess = register.getMetricsAsArray() as unknown as Metric[];
+  }
+  return ofProcess;
+}
 
 export class CallMetrics {
   readonly registry = new Registry();
@@ -65,7 +87,7 @@ export class CallMetrics {
   });
 
   constructor() {
-    collectDefaultMetrics({ register: this.registry });
+    for (const metric of processMetrics()) this.registry.registerMetric(metric);
     // An alert on a limit that was never met needs an existing series.
     for (const limit of Object.keys(DEFAULT_LIMITS)) this.#limits.inc({ limit }, 0);
     for (const reason of DEATH_REASONS) this.#deaths.inc({ reason }, 0);
