@@ -20,7 +20,8 @@ export default defineConfig({
     globalSetup: ['test/support/vitest/run-folder.ts'],
     pool: 'forks',
     execArgv: ['--no-node-snapshot'],
-    maxWorkers: 2,
+    // One more than the cores of a small machine: a test that waits for a deadline leaves one idle.
+    maxWorkers: 3,
     sequence: { sequencer: SlowFoldersFirst },
     // These deadlines only bound a failure: a test ends with the event that it waits for, and on a
     // machine that is busy with other work that may take ten times as long as alone.

@@ -103,7 +103,10 @@ async function cut(group: NodeGroup, proxy: DroppingProxy, options: CutOptions):
     calls: refusalsIn(called),
     callsServedForMs: Math.round(refusedAt - since),
     firstAcceptedMs,
-    logged: node.lines.slice(linesBefore).map(({ level, msg }) => `${level} ${msg}`),
+    // With the cause, for a test that fails.
+    logged: node.lines
+      .slice(linesBefore)
+      .map(({ level, msg, err }) => `${level} ${msg}${err === undefined ? '' : ` ${JSON.stringify(err)}`}`),
     ready: [during.node, after.node],
     otherReady: [during.other, after.other],
     isAlive: nodes.every(({ isAlive }) => isAlive),

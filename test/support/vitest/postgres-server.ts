@@ -5,6 +5,7 @@
 import type { TestProject } from 'vitest/node';
 import { PostgresCluster } from '../postgres/cluster.ts';
 import { makeTemplate, runOn, type Template } from '../postgres/template.ts';
+import { useMemory } from './memory-folder.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -14,6 +15,9 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // The setup of this project runs before that of the whole run. On ext4, most of the server's CPU
+  // goes into files of databases: of each new file, the kernel reads which ones were just deleted.
+  await useMemory();
   const given = process.env['ANNEX_TEST_POSTGRES'];
   const cluster = given === undefined ? await PostgresCluster.start() : undefined;
   const server = cluster?.url ?? given ?? '';
