@@ -3,7 +3,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 setFlagsFromString('--expose-gc');
-const collectGarbage: () => void = runInNewContext('gc');
+/** Collects all that is not referenced. */
+export const collectGarbage: () => void = runInNewContext('gc');
 
 /**
  * Bytes of referenced buffers. Collects garbage first, so that a late collector does not look like
