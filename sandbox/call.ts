@@ -9,10 +9,10 @@
  */
 import type { Emit, PreludeSettings } from '../src/protocol/bridge.ts';
 import type { LogLevel, SoftLimit } from '../src/protocol/wire.ts';
+import { IsolateStreams, OWN_STREAM } from './isolate-streams.ts';
 import type { Outbound } from './outbound.ts';
 import { WHOLE_LENGTH_MAX } from './outbound-whole.ts';
 import type { PendingFetches } from './pending-fetches.ts';
-import { OWN_STREAM, Traffic } from './traffic.ts';
 import { isErrorLike } from './web/console/error-stack.ts';
 import { formatError } from './web/console/format-error.ts';
 import type { CallJobs } from './web/crypto/job-port.ts';
@@ -78,7 +78,7 @@ export interface Call {
   /** Jobs of Web Crypto; made with the first one. */
   jobs: CallJobs | undefined;
   /** Streams; made with the first one. */
-  traffic: Traffic | undefined;
+  traffic: IsolateStreams | undefined;
   /** Fetches; made with the first one. */
   fetches: PendingFetches | undefined;
   /** Aborts `request.signal` when the call is cancelled; set when code reads `signal`. */
@@ -212,8 +212,8 @@ export class Calls {
   }
 
   /** The streams of a call. */
-  traffic(call: Call): Traffic {
-    call.traffic ??= new Traffic(call.id, this.#emit);
+  traffic(call: Call): IsolateStreams {
+    call.traffic ??= new IsolateStreams(call.id, this.#emit);
     return call.traffic;
   }
 

@@ -9,8 +9,8 @@
  */
 import type { Emit, Enter, Entry, PreludeSettings } from '../src/protocol/bridge.ts';
 import type { LogLevel } from '../src/protocol/wire.ts';
+import { guardedEmit, guardedNumberQuestion, guardedTextQuestion } from './bridge-guard.ts';
 import { Calls } from './call.ts';
-import { guardedEmit, guardedNumberQuestion, guardedTextQuestion } from './crossing.ts';
 import { Fetches } from './fetch.ts';
 import { Handlers } from './handlers.ts';
 import { PARTS } from './parts/names.ts';

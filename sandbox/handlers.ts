@@ -7,8 +7,8 @@
 import type { Emit, Entry } from '../src/protocol/bridge.ts';
 import type { Call, Calls } from './call.ts';
 import { type EventRequest, envelopeRequest, requestOf } from './call-request.ts';
+import { OWN_STREAM } from './isolate-streams.ts';
 import { type Integration, loadIntegration } from './load.ts';
-import { OWN_STREAM } from './traffic.ts';
 import { formatError } from './web/console/format-error.ts';
 import type { FormEntry } from './web/fetch/form-data.ts';
 import { takeResponse } from './web/fetch/response.ts';

@@ -16,7 +16,7 @@ import { readContentUrl, readOAuthCallback, readPublicUrl, readUrl } from './htt
 import { ProductScopes } from './http/control/product/product-scopes.ts';
 import { DEFAULT_LIMITS, LIMIT_MINIMA, type LimitName, type Limits } from './limits.ts';
 import { ORGANIZATION_ID } from './model/identifiers.ts';
-import { nearest } from './model/nearest.ts';
+import { nearest } from './model/spelling-hint.ts';
 import { SETTINGS } from './settings.ts';
 import { type KeySource, parseKeyRing } from './store/vault/vault-key.ts';
 

@@ -5,7 +5,7 @@
  * or map unchecked.
  */
 import { type Problem, problem } from '../model/problem.ts';
-import type { Parcel } from './parcel.ts';
+import type { Parcel } from './bundler-message.ts';
 import { parseProblems } from './parse-problems.ts';
 
 /**

@@ -9,9 +9,9 @@ import type { LaunchedProcess, Launcher } from '../confinement/launch.ts';
 import { AnnexError } from '../errors.ts';
 import { limitProblem, type Problem } from '../model/problem.ts';
 import { FrameReader, FrameWriter } from '../protocol/frames.ts';
+import { openParcel, type Parcel, packParcel } from './bundler-message.ts';
 import { BUNDLER_LAUNCH } from './bundler-program.ts';
 import type { answerBounds } from './bundler-wire.ts';
-import { openParcel, type Parcel, packParcel } from './parcel.ts';
 
 export interface BundlerChildParts {
   readonly launcher: Pick<Launcher, 'launch'>;

@@ -14,8 +14,8 @@ import { FrameReader, FrameWriter } from '../protocol/frames.ts';
 import { bundleCode, startBundler } from './bundle-code.ts';
 import type { BundleMessage } from './bundle-result.ts';
 import { DISKLESS_FLAG, SELF_TEST_FLAG } from './bundler-flags.ts';
+import { openParcel, type Parcel, packParcel } from './bundler-message.ts';
 import { type BundleRequest, PIPE_FD, type ReadRequest } from './bundler-wire.ts';
-import { openParcel, type Parcel, packParcel } from './parcel.ts';
 import { readUpload } from './reading/read-upload.ts';
 import { openForm } from './upload-form.ts';
 

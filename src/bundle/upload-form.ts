@@ -3,7 +3,7 @@
  * encoding as a message.
  */
 import type { Problem } from '../model/problem.ts';
-import type { Parcel } from './parcel.ts';
+import type { Parcel } from './bundler-message.ts';
 
 /** Names of the parts that may occur once; `files` may repeat. */
 export const SINGLE_PARTS = ['manifest', 'archive', 'script', 'secrets', 'overwriteSecrets', 'env'] as const;

@@ -10,7 +10,7 @@
  * `calls/heavy-installations.ts` finds heavy installations; where there are none, placing costs one
  * hash.
  */
-import { Place, type PlaceKind } from './place.ts';
+import { Place, type PlaceKind } from './cell-place.ts';
 import { type Origin, Quarantine } from './quarantine.ts';
 import type { Suspicion } from './suspicion.ts';
 

@@ -8,7 +8,7 @@
  * calm ones and not with one that crashes at every call. Attack: a few guilty installations hold
  * every place, and an innocent one that needs one is refused everything.
  */
-import type { Place } from './place.ts';
+import type { Place } from './cell-place.ts';
 import type { Suspicion } from './suspicion.ts';
 
 /** The organization that owns an installation, and the integration whose code it runs. */

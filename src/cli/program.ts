@@ -3,7 +3,7 @@
  * the command that the words select, and decides nothing about what it prints.
  */
 import { Argument, type CommanderError, Option, Command as Parser } from 'commander';
-import { nearest } from '../model/nearest.ts';
+import { nearest } from '../model/spelling-hint.ts';
 import {
   type Command,
   type CommandGroup,

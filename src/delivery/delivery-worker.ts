@@ -18,12 +18,12 @@ import type { ClaimedDelivery, WaitingDelivery } from '../store/deliveries/deliv
 import type { DeliveryClaims } from '../store/deliveries/delivery-claims.ts';
 import type { DeliveryQueue, WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
 import type { Attempts } from './attempts.ts';
+import { leftBacklog } from './backlog-at-start.ts';
 import { BacklogPoll } from './backlog-poll.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { failureText } from './failure-text.ts';
 import { type Attempted, DeliveryInFlight, LOST, UNREAD } from './in-flight.ts';
 import { Leases, type LeasesParts } from './leases.ts';
-import { leftBacklog } from './left-backlog.ts';
 import { RepeatedWrites } from './repeated-writes.ts';
 import { decide, resultOf, signalOf } from './retry.ts';
 import type { EndpointSignal } from './scheduler/endpoint-health.ts';

@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
 import { EventAcceptance } from './accept/event-acceptance.ts';
 import { RecipientResolver } from './accept/recipients.ts';
 import { TaskAcceptance } from './accept/task-acceptance.ts';
-import { WebhookTests } from './accept/webhook-tests.ts';
+import { TestEvents } from './accept/test-events.ts';
 import { DeliveryOrders } from './delivery-orders.ts';
 import type { DeliveryWorker } from './delivery-worker.ts';
 
@@ -31,7 +31,7 @@ export interface DeliveryIntake {
   readonly acceptance: EventAcceptance;
   readonly taskAcceptance: TaskAcceptance;
   readonly deliveryOrders: DeliveryOrders;
-  readonly webhookTests: WebhookTests;
+  readonly webhookTests: TestEvents;
 }
 
 /** Call it before the first change of the store: recipients are cached from then on. */
@@ -46,6 +46,6 @@ export function openIntake({ store, worker, limits, clock, randomBytes }: Intake
     acceptance,
     taskAcceptance: new TaskAcceptance({ outbox: store.taskOutbox, worker, clock, randomBytes }),
     deliveryOrders: new DeliveryOrders({ rows, worker, limits }),
-    webhookTests: new WebhookTests({ acceptance, randomBytes }),
+    webhookTests: new TestEvents({ acceptance, randomBytes }),
   };
 }

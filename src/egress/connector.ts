@@ -13,7 +13,7 @@ import type { Duplex } from 'node:stream';
 import { buildConnector } from 'undici';
 import type { LimitMet } from '../limits.ts';
 import { EgressError } from './egress-error.ts';
-import { addressesOf, type Lookup, NO_ADDRESS } from './names.ts';
+import { addressesOf, type Lookup, NO_ADDRESS } from './name-resolution.ts';
 import type { EgressPolicy, Target } from './policy.ts';
 import { isOfThisMachine } from './this-machine.ts';
 

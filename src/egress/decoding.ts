@@ -8,9 +8,9 @@
  */
 import type { Duplex } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip } from 'node:zlib';
+import { HELD_BYTES } from './byte-limit.ts';
 import { Deflated } from './deflate.ts';
 import { EgressError } from './egress-error.ts';
-import { HELD_BYTES } from './meter.ts';
 
 /** Real servers use one or two. */
 const CODINGS_MAX = 3;

@@ -17,11 +17,11 @@ import fastify, {
 import type { Logger } from 'pino';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
-import { within } from '../model/within.ts';
+import { within } from '../model/bounded-wait.ts';
 import { answerBadHttp, answerByHand, answerError, answerErrors, answerExpectation } from './error-answer.ts';
 import type { AnswersTo } from './host-header.ts';
 import { lazySerializers } from './lazy-serializers.ts';
-import { boundPipelines } from './pipelined.ts';
+import { boundPipelines } from './pipelining-limit.ts';
 import { headRefusal } from './request-head.ts';
 import { routableUrl } from './routable-url.ts';
 

@@ -10,7 +10,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { within } from '../model/within.ts';
+import { within } from '../model/bounded-wait.ts';
 import { INSPECTION_BOUNDS } from '../protocol/inspection.ts';
 import { ownerOf, scriptUrl } from '../protocol/wire.ts';
 import { VERSION } from '../version.ts';

@@ -11,7 +11,7 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { CREDENTIALS_PROPERTY, type StringProperty } from './manifest/configuration-property.ts';
 import type { Configuration } from './manifest/manifest.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from './spelling-hint.ts';
 
 /** Maximum problems listed for one configuration. */
 const PROBLEMS_MAX = 50;

@@ -7,7 +7,7 @@
  */
 import { ISOLATE_LIMITS, type IsolateLimits, LIMIT_MINIMA, type LimitName, type Limits } from '../limits.ts';
 import { quantity } from './limit-met.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from './spelling-hint.ts';
 
 /** Limits of one call or one installation. The others concern processes, uploads or the machine. */
 export const LOWERABLE_LIMITS = [

@@ -9,9 +9,9 @@
 import Type, { type TSchema } from 'typebox';
 import { ORGANIZATION_ID, PLACE_ID } from './identifiers.ts';
 import type { Level } from './level.ts';
-import { nearest } from './nearest.ts';
 import { type SchemaCheck, schemaCheck } from './schema-check.ts';
 import { faultText, nameIn } from './schema-fault.ts';
+import { nearest } from './spelling-hint.ts';
 
 /** Form of an event id: printable ASCII, because it is sent in headers and paths. */
 export const EVENT_ID = /^[\x21-\x7e]{1,255}$/;

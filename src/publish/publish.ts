@@ -30,7 +30,7 @@ import { isError, type Problem, problem, warning } from '../model/problem.ts';
 import { PROBED_SCRIPT, type ScriptExports, scriptUrl } from '../protocol/wire.ts';
 import type { VersionCode } from '../store/integrations/integration-rows.ts';
 import type { Publication, Registry } from '../store/integrations/registry.ts';
-import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem } from './inspection.ts';
+import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem } from './probe-check.ts';
 
 export interface PublisherParts {
   readonly registry: Pick<Registry, 'integration' | 'publish' | 'secretNames' | 'keptSecrets'>;

@@ -13,8 +13,8 @@ import { SINGLE_PARTS, type SinglePart, type UploadForm } from '../bundle/upload
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { limitError } from '../model/limit-met.ts';
-import { nearest } from '../model/nearest.ts';
 import { limitProblem, type Problem, problem } from '../model/problem.ts';
+import { nearest } from '../model/spelling-hint.ts';
 import type { UploadShare } from './upload-budget.ts';
 
 const PART_NAMES = ['files', ...SINGLE_PARTS] as const;

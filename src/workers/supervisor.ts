@@ -21,7 +21,7 @@
  */
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
-import { within } from '../model/within.ts';
+import { within } from '../model/bounded-wait.ts';
 import { MachineMetrics, type MeasuredWorker } from './machine-metrics.ts';
 import type { ListenerUrls, MetricSnapshot, ToSupervisor } from './messages.ts';
 import { type RestartPace, type WorkerEnd, WorkerSlot } from './worker-slot.ts';

@@ -2,7 +2,7 @@
  * Hint for a file that the manifest names and the upload lacks: often it was uploaded under another
  * name.
  */
-import { nearest } from '../../model/nearest.ts';
+import { nearest } from '../../model/spelling-hint.ts';
 
 /** Most files compared; an upload may have thousands, and a manifest may name hundreds. */
 const FILES_MAX = 500;

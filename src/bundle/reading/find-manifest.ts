@@ -7,8 +7,8 @@
  */
 
 import { MANIFEST_FILE } from '../../model/manifest/manifest.ts';
-import { nearest } from '../../model/nearest.ts';
 import { type Problem, problem } from '../../model/problem.ts';
+import { nearest } from '../../model/spelling-hint.ts';
 import { quote } from '../upload.ts';
 
 const MANIFEST_NAME = /(?:^|\/)[^/]*-manifest\.yaml$/;

@@ -23,7 +23,7 @@ import {
   type YamlPath,
 } from '../../model/manifest/yaml-source.ts';
 import { isError, type Problem } from '../../model/problem.ts';
-import type { Parcel } from '../parcel.ts';
+import type { Parcel } from '../bundler-message.ts';
 import { parseProblems } from '../parse-problems.ts';
 import { pathProblem } from '../upload.ts';
 import { isShown, type NamedImage, PREVIEW_BYTES_MAX } from './images.ts';

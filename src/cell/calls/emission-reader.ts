@@ -16,10 +16,10 @@ import {
   type StreamMessage,
 } from '../../protocol/wire.ts';
 import type { CryptoJobs } from '../crypto/crypto-jobs.ts';
+import { judgeAnswer } from './answer-check.ts';
 import type { CallListener } from './call-listener.ts';
 import { answerTooLarge, type CellCall, type EndReason } from './cell-call.ts';
 import { type IsolateCalls, LOADER_ID } from './isolate-calls.ts';
-import { judgeAnswer } from './judge-answer.ts';
 import type { LeavingAnswers } from './leaving-answers.ts';
 import {
   boundedText,

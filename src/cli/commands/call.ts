@@ -10,9 +10,9 @@ import type { CommandContext } from '../context.ts';
 import { EXIT } from '../terminal/exit-code.ts';
 import { Failure, UsageError } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
-import { givenBytes } from '../traffic/given-text.ts';
 import { findInstallation, INSTALLATION_HELP, installationWord } from '../traffic/installation-name.ts';
 import { piecesOf } from '../traffic/log-line.ts';
+import { givenBytes } from '../traffic/option-files.ts';
 
 /** Bytes of an answer that `--json` holds. */
 const BODY_BYTES_MAX = 8 * 1024 * 1024;

@@ -7,7 +7,7 @@ import { paint } from '../terminal/output.ts';
 import { rowOf, STATES, showChange, stateOf, TITLES } from '../traffic/delivery-change.ts';
 import { follow } from '../traffic/follow-stream.ts';
 import { findInstallation, INSTALLATION_HELP, installationWord } from '../traffic/installation-name.ts';
-import { moment, wholeNumber } from '../traffic/moment.ts';
+import { moment, wholeNumber } from '../traffic/time-options.ts';
 
 const SHOWN = 20;
 const PAGE = 100;

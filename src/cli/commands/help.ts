@@ -1,6 +1,6 @@
 /** `annex help`: the whole reference of a command, as a page of text. */
 import Type from 'typebox';
-import { nearest } from '../../model/nearest.ts';
+import { nearest } from '../../model/spelling-hint.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
 import { type Reference, referencesOf, textOf } from '../reference.ts';
 import { UsageError } from '../terminal/failure.ts';

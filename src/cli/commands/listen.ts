@@ -17,7 +17,7 @@ import {
   nameOf,
 } from '../traffic/installation-name.ts';
 import { findHost, forwardTo, LocalReceiver } from '../traffic/local-receiver.ts';
-import { timeOfDay } from '../traffic/moment.ts';
+import { timeOfDay } from '../traffic/time-options.ts';
 
 /** Deliveries that are remembered as forwarded, so that a retry is not forwarded again. */
 const REMEMBERED_MAX = 10_000;

@@ -10,7 +10,7 @@ import {
   nameOf,
 } from '../traffic/installation-name.ts';
 import { LEVELS, showLine } from '../traffic/log-line.ts';
-import { moment, wholeNumber } from '../traffic/moment.ts';
+import { moment, wholeNumber } from '../traffic/time-options.ts';
 
 /** Lines of one request. */
 const PAGE = 100;

@@ -4,7 +4,6 @@ import { type Annex, AnnexError, type Installation } from '../../../packages/cli
 import { type Command, defineCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { showTree } from '../traffic/content-tree.ts';
-import { givenObject } from '../traffic/given-text.ts';
 import {
   findInstallation,
   INSTALLATION_HELP,
@@ -12,6 +11,7 @@ import {
   targetPath,
 } from '../traffic/installation-name.ts';
 import { piecesOf } from '../traffic/log-line.ts';
+import { givenObject } from '../traffic/option-files.ts';
 import { errorsOf } from '../traffic/request-log.ts';
 
 interface Rendering {

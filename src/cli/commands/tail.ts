@@ -10,7 +10,7 @@ import {
   nameOf,
 } from '../traffic/installation-name.ts';
 import { LEVELS, showLine } from '../traffic/log-line.ts';
-import { wholeNumber } from '../traffic/moment.ts';
+import { wholeNumber } from '../traffic/time-options.ts';
 import { LINE } from './logs.ts';
 
 const EARLIER = 10;

@@ -12,8 +12,8 @@ import {
   installationWord,
   targetPath,
 } from '../traffic/installation-name.ts';
-import { seconds } from '../traffic/moment.ts';
 import { field, SAMPLES, sampleType, withFields } from '../traffic/sample-event.ts';
+import { seconds } from '../traffic/time-options.ts';
 import { DELIVERY } from './deliveries.ts';
 
 export const trigger: Command = defineCommand({

@@ -17,7 +17,7 @@ import {
   installationWord,
   targetPath,
 } from '../traffic/installation-name.ts';
-import { duration, seconds } from '../traffic/moment.ts';
+import { duration, seconds } from '../traffic/time-options.ts';
 import { DELIVERY } from './deliveries.ts';
 
 const INSTALLATION = { help: INSTALLATION_HELP, parse: installationWord } as const;

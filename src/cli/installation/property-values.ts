@@ -3,7 +3,7 @@
  * value, because a word of the command line is always a text. The service checks the result again.
  */
 import type { ConfigurationField, ConfigurationForm } from '../../../packages/client/src/index.ts';
-import { nearest } from '../../model/nearest.ts';
+import { nearest } from '../../model/spelling-hint.ts';
 import { UsageError } from '../terminal/failure.ts';
 
 export interface Assignment {

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import Type from 'typebox';
 import Value from 'typebox/value';
-import { nearest } from '../../model/nearest.ts';
+import { nearest } from '../../model/spelling-hint.ts';
 import { Failure, UsageError } from '../terminal/failure.ts';
 import { readPrivate, writePrivate } from './private-file.ts';
 

@@ -1,7 +1,7 @@
 /** Deliveries, and changes of them, as people see them. */
 import type { Delivery, DeliveryChange } from '../../../packages/client/src/index.ts';
 import { type Output, type Piece, paint } from '../terminal/output.ts';
-import { timeOfDay } from './moment.ts';
+import { timeOfDay } from './time-options.ts';
 
 export const STATES = ['pending', 'delivered', 'unhandled', 'failed', 'canceled'] as const;
 

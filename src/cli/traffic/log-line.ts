@@ -1,7 +1,7 @@
 /** Log lines as people see them. */
 import type { LogLine } from '../../../packages/client/src/index.ts';
 import { type Output, type Painted, type Piece, paint } from '../terminal/output.ts';
-import { timeOfDay } from './moment.ts';
+import { timeOfDay } from './time-options.ts';
 
 export const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 

@@ -1,6 +1,6 @@
 /** Answers a misspelt name of an integration with the nearest one that the token sees. */
 import { type Annex, AnnexError } from '../../../packages/client/src/index.ts';
-import { nearest } from '../../model/nearest.ts';
+import { nearest } from '../../model/spelling-hint.ts';
 import { Failure } from '../terminal/failure.ts';
 
 /** Names that a wrong one is compared with. */

@@ -4,8 +4,8 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
-import { nearest } from '../../model/nearest.ts';
 import { type Problem, problem } from '../../model/problem.ts';
+import { nearest } from '../../model/spelling-hint.ts';
 import { toDisk } from './disk-path.ts';
 import { nameOf, type Package, type Place, pathOf, type Refusal } from './disk-tree.ts';
 import { IGNORE_FILE } from './never-uploaded.ts';

@@ -11,7 +11,7 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Manifest } from '../../model/manifest/manifest.ts';
 import { variableOf } from '../../model/manifest/secrets.ts';
-import { nearest } from '../../model/nearest.ts';
+import { nearest } from '../../model/spelling-hint.ts';
 import { UsageError } from '../terminal/failure.ts';
 
 export const ENV_FILE = '.env';

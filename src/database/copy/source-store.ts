@@ -11,10 +11,10 @@ import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqli
 import { TEXT } from '../bulk.ts';
 import { NewerSchema } from '../database.ts';
 import { MIGRATIONS } from '../migrations.ts';
+import { newerAnnex } from '../sqlite/annex-version.ts';
 import { checkWal, type WalNote } from '../sqlite/files/damaged-wal.ts';
 import { unusableDatabase } from '../sqlite/files/data-folder.ts';
 import { BUSY_TIMEOUT_MS, type FolderLock, inUse, isBusy, lockFolder } from '../sqlite/files/folder-lock.ts';
-import { newerAnnex } from '../sqlite/made-by.ts';
 import {
   type CopiedRow,
   type CopiedTable,

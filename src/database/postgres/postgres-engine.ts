@@ -11,14 +11,14 @@ import { hasThisSchema, openDatabase } from '../database.ts';
 import type { DatabaseState, Engine, EngineListener, IntegrityState } from '../engine.ts';
 import type { Database, Tables } from '../tables.ts';
 import { DatabaseUnavailable } from '../unavailable.ts';
+import { newerSchema, noteVersion } from './annex-version.ts';
 import { Availability } from './availability.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { newerSchema, noteVersion } from './made-by.ts';
+import { leaveRoom } from './fill-factor.ts';
 import { NodeConnection } from './node-connection.ts';
 import { beginSession, connectionPool, connectionSettings, cutOff, endSession } from './postgres-clients.ts';
 import { PostgresDialect } from './postgres-dialect.ts';
 import { translated } from './postgres-errors.ts';
-import { leaveRoom } from './row-room.ts';
 import { hasUnfinishedCopy } from './unfinished-copy.ts';
 
 /** Migrations may rewrite an index of a large table, and a copy reads whole tables. */

@@ -5,10 +5,10 @@
 import { openDatabase } from '../database.ts';
 import type { Engine, IntegrityState } from '../engine.ts';
 import type { Database } from '../tables.ts';
+import { newerAnnex, noteVersion } from './annex-version.ts';
 import type { WalNote } from './files/damaged-wal.ts';
 import { databaseFile, prepareFolder, unusableDatabase } from './files/data-folder.ts';
 import { Integrity, type IntegrityNote } from './integrity/integrity.ts';
-import { newerAnnex, noteVersion } from './made-by.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 
 export interface SqliteEngineOptions {

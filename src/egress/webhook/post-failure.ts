@@ -8,7 +8,7 @@
  */
 import type { Limits } from '../../limits.ts';
 import { EgressError, overLimit } from '../egress-error.ts';
-import { deepest, explain } from '../explain.ts';
+import { deepest, explain } from '../network-errors.ts';
 
 /** What failed at the receiver, or on the network to it. */
 export type FailureReason = 'dns' | 'refused' | 'reset' | 'tls' | 'timeout' | 'protocol' | 'network';

@@ -7,7 +7,7 @@ import { targetOf } from '../connection-pools.ts';
 import { checkTarget, refusedTarget } from '../connector.ts';
 import { EgressError } from '../egress-error.ts';
 import type { FindLoopback, Loopback } from '../loopback.ts';
-import { fixedAddressesOf } from '../names.ts';
+import { fixedAddressesOf } from '../name-resolution.ts';
 import type { EgressPolicy } from '../policy.ts';
 
 export interface Receiver {

@@ -12,7 +12,7 @@ import { ConnectionPools } from '../connection-pools.ts';
 import { type Connect, connectorTo } from '../connector.ts';
 import type { EgressError } from '../egress-error.ts';
 import type { FindLoopback } from '../loopback.ts';
-import { dnsLookup, type Lookup } from '../names.ts';
+import { dnsLookup, type Lookup } from '../name-resolution.ts';
 import type { EgressPolicy } from '../policy.ts';
 import { withAnswerBound } from './answer-bytes.ts';
 import { type After, inTime } from './deadline-connector.ts';

@@ -38,6 +38,12 @@ import { described, withOptionalBodies } from './description.ts';
 import { eventsRoutes } from './events/events.ts';
 import { ingestRoutes } from './events/ingest.ts';
 import type { Followers } from './following/followers.ts';
+import {
+  type BundlerHealth,
+  type CellHealth,
+  type Exposition,
+  operationsRoutes,
+} from './health-and-metrics.ts';
 import { completionsRoutes } from './installations/completions.ts';
 import { configurationRoutes } from './installations/configuration.ts';
 import { credentialLeasesRoutes } from './installations/credential-leases.ts';
@@ -59,7 +65,6 @@ import { introspectionRoutes } from './introspection.ts';
 import { jsonSchemasRoutes } from './json-schemas.ts';
 import { answerListForms } from './list-forms.ts';
 import { logsRoutes } from './logs.ts';
-import { type BundlerHealth, type CellHealth, type Exposition, operationsRoutes } from './operations.ts';
 import { type ProductApiParts, productApiRoutes } from './product/product-api.ts';
 import { jwksRoute, statementKeysRoutes } from './product/statement-keys.ts';
 import { tokensRoutes } from './tokens.ts';

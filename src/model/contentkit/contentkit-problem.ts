@@ -5,7 +5,7 @@
  * The tree is untrusted, so their number and the length of each quotation are bounded, and their
  * texts are built at the end, for those that are reported.
  */
-import { nearest } from '../nearest.ts';
+import { nearest } from '../spelling-hint.ts';
 
 /**
  * Maximum problems listed. Attack: ten thousand wrong elements, whose problems would be megabytes.

@@ -6,7 +6,7 @@
  * what leads out of the endpoint, or passes a bound, is an error.
  */
 
-import { nearest } from '../nearest.ts';
+import { nearest } from '../spelling-hint.ts';
 import { ENDPOINT_PATH, ENDPOINT_PATH_CHARS_MAX, ENDPOINT_PATH_WANTED } from './endpoint-path.ts';
 import { excerpt, type YamlFields } from './yaml-fields.ts';
 

@@ -3,7 +3,7 @@
  * (`docs/contract/manifest.md#blocks`).
  *
  * Does not check that the code has a component for each; the inspection at publish does
- * (`publish/inspection.ts`).
+ * (`publish/probe-check.ts`).
  */
 import { readImagePath } from './manifest-page.ts';
 import { URL_UNFURL, URL_UNFURL_CHARS_MAX, unfurlPatternFault } from './unfurl-pattern.ts';

@@ -9,8 +9,8 @@
  */
 import type { LimitMet, Limits } from '../../limits.ts';
 import { limitClause, quantity } from '../limit-met.ts';
-import { nearest } from '../nearest.ts';
 import { limitProblem, type Problem, problem, warning } from '../problem.ts';
+import { nearest } from '../spelling-hint.ts';
 import { type Manifest, SECRET_NAME } from './manifest.ts';
 import type { Place, YamlPath } from './yaml-source.ts';
 

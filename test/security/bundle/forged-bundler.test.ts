@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseBundle, SOURCE_MAP_BYTES_MAX } from '../../../src/bundle/bundle-result.ts';
 import { UploadJob } from '../../../src/bundle/bundler.ts';
-import { openParcel, packParcel } from '../../../src/bundle/parcel.ts';
+import { openParcel, packParcel } from '../../../src/bundle/bundler-message.ts';
 import { parseReading } from '../../../src/bundle/reading/reading.ts';
 import { Launcher } from '../../../src/confinement/launch.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
-import type { Probe } from '../../../src/publish/inspection.ts';
+import type { Probe } from '../../../src/publish/probe-check.ts';
 import { Publisher } from '../../../src/publish/publish.ts';
 import { aliveIn, SLOW_SOURCE, startedSession } from '../../support/bundle/bundler-processes.ts';
 import { formOf } from '../../support/bundle/uploaded.ts';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readForm } from '../../../src/bundle/reading/read-form.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { storedManifest } from '../../../src/model/manifest/stored-manifest.ts';
-import { inspectExports } from '../../../src/publish/inspection.ts';
+import { inspectExports } from '../../../src/publish/probe-check.ts';
 import { receiveUpload } from '../../../src/publish/receive-upload.ts';
 import { png } from '../../support/png.ts';
 import { startTestService, TestService } from '../../support/service.ts';

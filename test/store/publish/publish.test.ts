@@ -8,7 +8,7 @@ import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import type { Scope } from '../../../src/model/manifest/scope.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import type { CallEnd } from '../../../src/protocol/wire.ts';
-import { inspectExports, probeProblem } from '../../../src/publish/inspection.ts';
+import { inspectExports, probeProblem } from '../../../src/publish/probe-check.ts';
 import { Publisher } from '../../../src/publish/publish.ts';
 import { receiveUpload } from '../../../src/publish/receive-upload.ts';
 import {

@@ -18,7 +18,7 @@ import { HandlerDelivery } from '../../../src/delivery/handler-delivery.ts';
 import { USER_AGENT } from '../../../src/delivery/open-delivery.ts';
 import { type IntakeParts, openIntake } from '../../../src/delivery/open-intake.ts';
 import { WebhookDelivery } from '../../../src/delivery/webhook-delivery.ts';
-import type { Lookup } from '../../../src/egress/names.ts';
+import type { Lookup } from '../../../src/egress/name-resolution.ts';
 import { EgressPolicy } from '../../../src/egress/policy.ts';
 import { WebhookClient } from '../../../src/egress/webhook/webhook-client.ts';
 import { AnnexError } from '../../../src/errors.ts';

@@ -16,7 +16,7 @@ import {
   type OutboundRequest,
   type OutboundResponse,
 } from '../../../src/egress/egress.ts';
-import type { Lookup } from '../../../src/egress/names.ts';
+import type { Lookup } from '../../../src/egress/name-resolution.ts';
 import { EgressPolicy } from '../../../src/egress/policy.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 

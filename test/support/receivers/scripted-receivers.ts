@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { FindLoopback } from '../../../src/egress/loopback.ts';
-import type { Lookup } from '../../../src/egress/names.ts';
+import type { Lookup } from '../../../src/egress/name-resolution.ts';
 import { EgressPolicy } from '../../../src/egress/policy.ts';
 import { type Post, type PostResult, WebhookClient } from '../../../src/egress/webhook/webhook-client.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';

@@ -6,7 +6,7 @@
  * may read the webhook secret, among them the target's own component.
  */
 import Type, { type TSchema } from 'typebox';
-import type { WebhookTests } from '../../../delivery/accept/webhook-tests.ts';
+import type { TestEvents } from '../../../delivery/accept/test-events.ts';
 import { AnnexError } from '../../../errors.ts';
 import type { WebhookEventType } from '../../../model/example-event.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
@@ -24,7 +24,7 @@ import { forRuntimeAt, type WebhookRouteParts, webhookTarget } from './webhook-r
 
 export interface WebhookTestRouteParts extends WebhookRouteParts {
   readonly installations: Pick<Installations, 'read' | 'problemsOf'>;
-  readonly webhookTests: Pick<WebhookTests, 'send'>;
+  readonly webhookTests: Pick<TestEvents, 'send'>;
 }
 
 /** No event type belongs to an organization as a whole. */

@@ -9,7 +9,7 @@ import { policyHeader } from '../../../../src/model/manifest/content-security-po
 import { parseManifest } from '../../../../src/model/manifest/manifest.ts';
 import { missingSecret, resolveSecrets } from '../../../../src/model/manifest/secrets.ts';
 import { YAML_BYTES_MAX } from '../../../../src/model/manifest/yaml-source.ts';
-import { nearest } from '../../../../src/model/nearest.ts';
+import { nearest } from '../../../../src/model/spelling-hint.ts';
 import { manifestYaml, parsed } from '../../../support/store/temporary-store.ts';
 
 /** Errors as `line:column message`. */

@@ -2,7 +2,7 @@
 import type { Limits } from '../limits.ts';
 import { limitSentence } from '../model/limit-met.ts';
 import { EgressError, type FetchResult } from './egress-error.ts';
-import { NO_ADDRESS } from './names.ts';
+import { NO_ADDRESS } from './name-resolution.ts';
 
 /** Error codes of undici, Node, c-ares, OpenSSL and zlib; the first row that fits counts. */
 const MEANINGS: readonly (readonly [codes: RegExp, message: string, result?: FetchResult])[] = [

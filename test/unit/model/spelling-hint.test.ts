@@ -4,8 +4,8 @@
  */
 import { expect, test } from 'vitest';
 import { parseManifest } from '../../../src/model/manifest/manifest.ts';
-import { nearest } from '../../../src/model/nearest.ts';
-import { inspectExports } from '../../../src/publish/inspection.ts';
+import { nearest } from '../../../src/model/spelling-hint.ts';
+import { inspectExports } from '../../../src/publish/probe-check.ts';
 import { manifestYaml, parsed } from '../../support/store/temporary-store.ts';
 
 test.each([

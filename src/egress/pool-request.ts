@@ -4,9 +4,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { HELD_BYTES } from './byte-limit.ts';
 import { EgressError } from './egress-error.ts';
 import { INTERIM_ANSWERS_MAX } from './interim-answers.ts';
-import { HELD_BYTES } from './meter.ts';
 
 /** A request as undici takes it. */
 export interface ClientRequest {

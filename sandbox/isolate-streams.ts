@@ -12,7 +12,7 @@ import type { ByteSource } from './web/streams/byte-source.ts';
 /** The call's own streams. */
 export const OWN_STREAM = 0;
 
-export class Traffic {
+export class IsolateStreams {
   readonly #call: number;
   readonly #emit: Emit;
   readonly #inbound: Map<number, Inbound> = new MapIntrinsic();

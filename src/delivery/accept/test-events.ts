@@ -12,7 +12,7 @@ import type { AcceptedEvent, PostedEvent } from '../../store/deliveries/delivery
 import type { Installation } from '../../store/installations/target-rows.ts';
 import type { EventAcceptance } from './event-acceptance.ts';
 
-export interface WebhookTestsParts {
+export interface TestEventsParts {
   readonly acceptance: Pick<EventAcceptance, 'accept'>;
   readonly randomBytes: RandomBytes;
 }
@@ -22,10 +22,10 @@ export type TestedTarget = Pick<Installation, 'installationId' | 'place' | 'orga
   readonly level: PostedEvent['level'];
 };
 
-export class WebhookTests {
-  readonly #parts: WebhookTestsParts;
+export class TestEvents {
+  readonly #parts: TestEventsParts;
 
-  constructor(parts: WebhookTestsParts) {
+  constructor(parts: TestEventsParts) {
     this.#parts = parts;
   }
 

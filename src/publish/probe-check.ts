@@ -10,8 +10,8 @@ import { limitClause } from '../model/limit-met.ts';
 import type { Manifest, PlaceOf } from '../model/manifest/manifest.ts';
 import { HANDLED_EVENTS, missingScopes } from '../model/manifest/scope.ts';
 import type { YamlPath } from '../model/manifest/yaml-source.ts';
-import { nearest } from '../model/nearest.ts';
 import { limitProblem, type Problem, problem, warning } from '../model/problem.ts';
+import { nearest } from '../model/spelling-hint.ts';
 import type { CallEnd, Outcome, ScriptExports } from '../protocol/wire.ts';
 
 /** Runs a script once in a throwaway isolate; `exports` is present if the script loaded. */
