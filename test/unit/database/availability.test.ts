@@ -1,0 +1,72 @@
+/** Each failure of the database is reported once when it begins and once when it is over. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Availability } from '../../../src/database/postgres/availability.ts';
+
+let reported: string[];
+let availability: Availability;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  reported = [];
+  availability = new Availability({
+    ticks: () => Date.now(),
+    failed: (cause) => reported.push(`failed: ${String(cause)}`),
+    recovered: (_lastedMs, failures) => reported.push(`recovered after ${failures} failures`),
+    back: () => reported.push('back'),
+  });
+});
+afterEach(() => {
+  availability.close();
+  vi.useRealTimers();
+});
+
+test('statements that fail one after the other are one failure', () => {
+  availability.failed('locked');
+  vi.advanceTimersByTime(1_000);
+  availability.failed('locked again');
+  availability.committed();
+  vi.advanceTimersByTime(7_999);
+  expect(reported).toEqual(['failed: locked', 'back']);
+  vi.advanceTimersByTime(1);
+  expect(reported).toEqual(['failed: locked', 'back', 'recovered after 2 failures']);
+});
+
+test('a lock that a lost session left is a part of the loss', () => {
+  availability.lost('no answer', true);
+  expect(availability.state).toEqual({ reachable: false, writable: false });
+  availability.found();
+  // A statement has waited for the lock.
+  vi.advanceTimersByTime(4_000);
+  availability.failed('lock timeout');
+  expect(availability.state).toEqual({ reachable: true, writable: false });
+  availability.committed();
+  vi.advanceTimersByTime(4_999);
+  expect(reported).toEqual(['failed: no answer', 'back']);
+  vi.advanceTimersByTime(1);
+  expect(reported).toEqual(['failed: no answer', 'back', 'recovered after 1 failures']);
+});
+
+test('health checks and workers learn of a return at once, before it is reported', () => {
+  availability.lost('refused', false);
+  availability.committed();
+  expect(availability.state).toEqual({ reachable: true, writable: true });
+  availability.found();
+  availability.failed('away');
+  availability.committed();
+  expect(reported).toEqual(['failed: refused', 'back']);
+});
+
+test('nothing is sent to a server that answers nothing, and its return ends that', () => {
+  availability.lost('silence', true);
+  expect(availability.cut).toBe('silence');
+  availability.found();
+  expect(availability.cut).toBeUndefined();
+});
+
+test('nothing is reported after the end', () => {
+  availability.close();
+  availability.failed('away');
+  availability.lost('away', false);
+  vi.advanceTimersByTime(60_000);
+  expect(reported).toEqual([]);
+});
