@@ -11,7 +11,7 @@ import type { Emit, PreludeSettings } from '../src/protocol/bridge.ts';
 import type { LogLevel, SoftLimit } from '../src/protocol/wire.ts';
 import { IsolateStreams, OWN_STREAM } from './isolate-streams.ts';
 import type { Outbound } from './outbound.ts';
-import { WHOLE_LENGTH_MAX } from './outbound-whole.ts';
+import { WHOLE_LENGTH_MAX } from './outbound-buffered.ts';
 import type { PendingFetches } from './pending-fetches.ts';
 import { isErrorLike } from './web/console/error-stack.ts';
 import { formatError } from './web/console/format-error.ts';

@@ -7,7 +7,7 @@
  */
 import type { Emit, Entry } from '../src/protocol/bridge.ts';
 import { type Call, type Calls, LOADER_ID } from './call.ts';
-import { WHOLE_LENGTH_MAX } from './outbound-whole.ts';
+import { WHOLE_LENGTH_MAX } from './outbound-buffered.ts';
 import { type PendingFetch, PendingFetches } from './pending-fetches.ts';
 import { utf8Encode } from './web/encoding/utf8.ts';
 import { type OutgoingRequest, takeRequest } from './web/fetch/request.ts';

@@ -5,10 +5,10 @@
  * ReadableStream over this is made only if code reads `body`. No other code holds its buffers.
  */
 import type { Emit } from '../src/protocol/bridge.ts';
-import { Box } from './web/box.ts';
 import type { Bytes } from './web/encoding/bytes.ts';
 import { List, push } from './web/list.ts';
 import { PromiseIntrinsic, Uint8ArrayIntrinsic } from './web/primordials.ts';
+import { Box } from './web/promise-box.ts';
 import { ByteSource } from './web/streams/byte-source.ts';
 
 /** Credit is given in lots, because each lot is a message to the cell and the host. */

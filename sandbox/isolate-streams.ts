@@ -5,7 +5,7 @@
 import type { Emit } from '../src/protocol/bridge.ts';
 import { Inbound } from './inbound.ts';
 import { Outbound } from './outbound.ts';
-import { OutboundWhole } from './outbound-whole.ts';
+import { OutboundWhole } from './outbound-buffered.ts';
 import { MapIntrinsic, mapForEach, mapGet, mapSet } from './web/primordials.ts';
 import type { ByteSource } from './web/streams/byte-source.ts';
 

@@ -75,7 +75,7 @@ export function registerRoutes(
     eventList: store.eventList,
     audit: store.audit,
     credentialLeases: store.credentialLeases,
-    spentStates: store.spentStates,
+    usedOAuthStates: store.usedOAuthStates,
     installedBlocks: store.installedBlocks,
     deliveryList: store.deliveryList,
     deliveryFeed: store.deliveryFeed,
@@ -109,7 +109,7 @@ export function registerRoutes(
     now: clock,
     spent: store.spentSignatures,
     ...(oauthCallback !== undefined && {
-      oauth: { targets, spentStates: store.spentStates, origins, hasOwnHost: oauthCallback !== 'on' },
+      oauth: { targets, usedOAuthStates: store.usedOAuthStates, origins, hasOwnHost: oauthCallback !== 'on' },
     }),
     ...(publicUrl !== undefined && { publicUrl }),
     ...(contentUrl !== undefined && { contentUrl }),

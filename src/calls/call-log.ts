@@ -25,7 +25,7 @@ import type { CallObserver } from './call.ts';
 import type { CallMetrics } from './call-metrics.ts';
 import type { CircuitOpened } from './circuit-breaker.ts';
 import { limitMet } from './outcome.ts';
-import { withoutPreludeFrames } from './prelude-frames.ts';
+import { withoutPreludeFrames } from './prelude-stack-frames.ts';
 import { RefusalLines } from './refusal-lines.ts';
 import { suspicionText } from './suspicion-log-text.ts';
 

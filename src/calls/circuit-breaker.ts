@@ -9,7 +9,7 @@
  * of its own, and an empty map as long as no limit is passed.
  */
 import type { Limits } from '../limits.ts';
-import { FadingRecords } from '../model/fading-records.ts';
+import { DecayingRecords } from '../model/decaying-records.ts';
 import type { Outcome } from '../protocol/wire.ts';
 
 /** What a breach weighs: memory costs the cell most, waiting costs it least. */
@@ -70,7 +70,7 @@ interface Circuit {
 
 export class CircuitBreaker {
   readonly #limits: CircuitBreakerLimits;
-  readonly #circuits = new FadingRecords<Circuit>({
+  readonly #circuits = new DecayingRecords<Circuit>({
     halfLifeMs: HALF_LIFE_MS,
     keysMax: REMEMBERED,
     fade: (circuit, left) => {

@@ -6,7 +6,7 @@
  * has used no more than its limit, and meanwhile the slots of its cell keep it fair
  * (`cell/isolates/slots.ts`). No I/O; the clock is a parameter.
  */
-import { FadingRecords } from '../model/fading-records.ts';
+import { DecayingRecords } from '../model/decaying-records.ts';
 
 /** Calls that used less are not counted: two slices of a cell's slots. */
 const LONG_CALL_CPU_MS = 10;
@@ -30,7 +30,7 @@ interface Load {
 
 export class HeavyInstallations {
   readonly #now: () => number;
-  readonly #loads = new FadingRecords<Load>({
+  readonly #loads = new DecayingRecords<Load>({
     halfLifeMs: MEMORY_MS * Math.LN2,
     keysMax: REMEMBERED,
     fade: (load, left) => {

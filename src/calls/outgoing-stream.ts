@@ -4,12 +4,12 @@
  *
  * It sends no more than the isolate has given credit for, so a tenant that does not read slows its
  * sender down and fills no memory of the host (docs/decisions/stream-credit.md). Small pieces are
- * joined once there are many (`piece-pace.ts`). The source is destroyed when the isolate wants no
- * more, and when the call is over.
+ * joined once there are many (`piece-rate-limit.ts`). The source is destroyed when the isolate
+ * wants no more, and when the call is over.
  */
 import type { Readable } from 'node:stream';
 import { STREAM_CHUNK_BYTES_MAX, STREAM_CHUNKS_IN_FLIGHT } from '../protocol/wire.ts';
-import { PiecePace } from './piece-pace.ts';
+import { PieceRateLimit } from './piece-rate-limit.ts';
 
 /** Messages to the isolate that reads a stream. */
 export interface StreamConsumer {
@@ -23,7 +23,7 @@ export class OutgoingStream {
   readonly #consumer: StreamConsumer;
   /** Words for the tenant, where the source fails. */
   readonly #describe: (cause: Error) => string;
-  readonly #pace = new PiecePace(performance.now());
+  readonly #pace = new PieceRateLimit(performance.now());
   /** Runs while small pieces wait for more. */
   #waiting: NodeJS.Timeout | undefined;
   /** Chunks that were sent and not credited. */

@@ -8,26 +8,26 @@ import type { Duplex, Readable } from 'node:stream';
 import { FrameReader, FrameWriter } from '../protocol/frames.ts';
 import { parseCellMessage } from '../protocol/parse-cell-message.ts';
 import { type CellMessage, type HostMessage, WIRE_BOUNDS } from '../protocol/wire.ts';
-import type { CellSilence } from './cell-silence.ts';
+import type { CellHeartbeat } from './cell-heartbeat.ts';
 
 /** Node reads pieces of 64 KiB at most; a piece of half that size means that more is waiting. */
 const FULL_BYTES = 32 * 1024;
 
 export interface CellPipeParts {
   readonly breach: (words: string) => void;
-  readonly silence: CellSilence;
+  readonly heartbeat: CellHeartbeat;
   /** Takes a message about inspection, and is false for any other. Absent in production. */
   readonly inspected?: ((head: unknown, body: Buffer) => boolean) | undefined;
 }
 
 export class CellPipe extends FrameWriter {
-  readonly #silence: CellSilence;
+  readonly #heartbeat: CellHeartbeat;
 
   /** @param parts `breach` ends the cell; it receives what the cell did, for the operator */
   constructor(pipe: Duplex, received: (message: CellMessage, body: Buffer) => void, parts: CellPipeParts) {
     super(pipe);
     const { breach, inspected } = parts;
-    this.#silence = parts.silence;
+    this.#heartbeat = parts.heartbeat;
     const bounds = { headBytes: WIRE_BOUNDS.headBytes, bodyBytes: WIRE_BOUNDS.bodyBytes };
     const reader = new FrameReader(bounds, (head, body) => {
       const message = parseCellMessage(head);
@@ -37,7 +37,7 @@ export class CellPipe extends FrameWriter {
     readInTurns(pipe, (piece) => {
       // A cell that is busy writing is not silent; one that never ends a frame holds its calls past
       // their time.
-      this.#silence.ended();
+      this.#heartbeat.ended();
       if (!reader.push(piece)) breach('sent a broken frame');
     });
     // A broken pipe ends with the exit of the process, which is where it is handled.
@@ -46,7 +46,7 @@ export class CellPipe extends FrameWriter {
 
   /** To be called every `PING_EVERY_MS`. */
   ping(): void {
-    this.#silence.pinged();
+    this.#heartbeat.pinged();
     this.send({ t: 'ping' } satisfies HostMessage);
   }
 }

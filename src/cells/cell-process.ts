@@ -11,10 +11,10 @@ import type { Limits } from '../limits.ts';
 import type { HostInspection } from '../protocol/inspection.ts';
 import type { CellMessage, HostMessage } from '../protocol/wire.ts';
 import { type CellDeath, type DeathReason, deathOf } from './cell-death.ts';
+import { CellHeartbeat } from './cell-heartbeat.ts';
 import { cellLimits } from './cell-limits.ts';
 import { CellMemory } from './cell-memory.ts';
 import { CellPipe } from './cell-pipe.ts';
-import { CellSilence } from './cell-silence.ts';
 import { type ExecutionJournalRead, ExecutionJournalReader } from './execution-journal-reader.ts';
 import { type CellTask, InFlightTask, type OtherMessage, type StartMessage } from './in-flight-task.ts';
 import { InFlightTasks } from './in-flight-tasks.ts';
@@ -67,7 +67,7 @@ export class CellProcess {
   readonly #launched: LaunchedCell;
   readonly #pipe: CellPipe;
   readonly #memory: CellMemory;
-  readonly #silence: CellSilence;
+  readonly #heartbeat: CellHeartbeat;
   readonly #scripts: ScriptRequests;
   readonly #tasks: InFlightTasks;
   readonly #owner: CellOwner;
@@ -97,11 +97,11 @@ export class CellProcess {
     this.#launched = launcher.launch({ journalFd: this.#journal.fd, yielding: owner.yielding ?? false });
     this.#memory = new CellMemory(this.#launched, limits.cellRssMib);
     const breach = (words: string) => this.kill(words);
-    this.#silence = new CellSilence(limits.cellHeartbeatMs, () => this.#launched.waitedForCoreMs());
+    this.#heartbeat = new CellHeartbeat(limits.cellHeartbeatMs, () => this.#launched.waitedForCoreMs());
     const inspected = owner.inspect?.((message, body) => this.#pipe.send(message, ...(body ? [body] : [])));
     this.#inspected = inspected;
     this.#pipe = new CellPipe(this.#launched.pipe, this.#receive, {
-      ...{ breach, silence: this.#silence },
+      ...{ breach, heartbeat: this.#heartbeat },
       inspected: inspected && ((head, body) => inspected.receive(head, body)),
     });
     this.#scripts = new ScriptRequests({
@@ -192,7 +192,7 @@ export class CellProcess {
     const overdue = excused ? [] : this.#tasks.overdueOwners(now);
     if (memory.overBound) {
       this.kill(memory.words, 'memory');
-    } else if (!hostStalled && this.#silence.isTooLong) {
+    } else if (!hostStalled && this.#heartbeat.isTooLong) {
       this.kill(`was silent for ${this.#limits.cellHeartbeatMs} ms`, 'silent');
     } else if (overdue.length > 0) {
       if (!this.#unwellReported) this.#culprits = overdue;

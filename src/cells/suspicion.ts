@@ -14,7 +14,7 @@
  * forgotten in ten minutes. Pure: no I/O, no clock of its own, and an empty map as long as no cell
  * dies.
  */
-import { FadingRecords } from '../model/fading-records.ts';
+import { DecayingRecords } from '../model/decaying-records.ts';
 
 const HALF_LIFE_MS = 600_000;
 /** Shares of deaths that make an installation guilty. */
@@ -79,7 +79,7 @@ interface Suspected {
 }
 
 export class Suspicion {
-  readonly #records = new FadingRecords<Suspected>({
+  readonly #records = new DecayingRecords<Suspected>({
     halfLifeMs: HALF_LIFE_MS,
     keysMax: REMEMBERED,
     fade: (record, left) => {

@@ -2,8 +2,9 @@
  * The command line `annex` as a process: runs the words that it was started with, waits until its
  * output is written, and exits.
  */
+
+import { processSurroundings } from './process-environment.ts';
 import { runAnnex } from './run-annex.ts';
-import { processSurroundings } from './surroundings.ts';
 
 const code = await runAnnex(process.argv.slice(2), processSurroundings());
 await Promise.all([process.stdout, process.stderr].map(written));

@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { tourSettings } from './demo-settings.ts';
 import { type DemoReceiver, tourWebhooks } from './demo-webhooks.ts';
+import { uploadFolder } from './folder-form-data.ts';
 import { type Exchange, type Sent, Transcript } from './transcript.ts';
-import { uploadFolder } from './upload-folder.ts';
 
 /** The integrations of the tour, a folder each. */
 export const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));

@@ -4,7 +4,7 @@
  */
 
 import { limitMet } from '../calls/outcome.ts';
-import { withoutPreludeFrames } from '../calls/prelude-frames.ts';
+import { withoutPreludeFrames } from '../calls/prelude-stack-frames.ts';
 import type { LimitMet, Limits } from '../limits.ts';
 import { limitClause } from '../model/limit-met.ts';
 import type { Manifest, PlaceOf } from '../model/manifest/manifest.ts';

@@ -36,7 +36,7 @@ import { InstallLinks } from './installations/install-links.ts';
 import { Installations } from './installations/installations.ts';
 import { InstalledBlocks } from './installations/installed-blocks.ts';
 import { LifecycleEvents } from './installations/lifecycle-events.ts';
-import { SpentStates } from './installations/spent-states.ts';
+import { UsedOAuthStates } from './installations/used-oauth-states.ts';
 import { BuiltIns } from './integrations/built-ins.ts';
 import { Registry } from './integrations/registry.ts';
 import { Secrets } from './integrations/secrets.ts';
@@ -102,7 +102,7 @@ export interface Store {
   readonly deliveryRetention: DeliveryRetention;
   readonly audit: Audit;
   readonly credentialLeases: CredentialLeases;
-  readonly spentStates: SpentStates;
+  readonly usedOAuthStates: UsedOAuthStates;
   /** Undefined where this node is alone, and remembers signatures itself. */
   readonly spentSignatures: SpentSignatures | undefined;
   readonly builtIns: BuiltIns;
@@ -216,7 +216,7 @@ function startStore({ options, engine, database, vault, backlog }: OpenedParts):
     installations: new Installations({ ...parts, changed: installationChanged }),
     installLinks: new InstallLinks(parts),
     credentialLeases: new CredentialLeases(parts),
-    spentStates: new SpentStates(parts),
+    usedOAuthStates: new UsedOAuthStates(parts),
     builtIns: new BuiltIns(parts),
     installedBlocks: new InstalledBlocks(parts),
     integrity: {

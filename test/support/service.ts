@@ -4,9 +4,9 @@
  */
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { uploadFolder } from '../../src/cli/folder-form-data.ts';
 import { startTemporaryService } from '../../src/cli/temporary-service.ts';
 import { type Sent, toRequest } from '../../src/cli/transcript.ts';
-import { uploadFolder } from '../../src/cli/upload-folder.ts';
 import type { InspectionSettings } from '../../src/inspector/inspection-settings.ts';
 import type { Limits } from '../../src/limits.ts';
 import type { Level } from '../../src/model/level.ts';

@@ -6,10 +6,10 @@
  * fast path awaits nothing.
  */
 
-import type { Box } from '../box.ts';
 import type { Bytes } from '../encoding/bytes.ts';
 import { utf8Decode, utf8DecodeWithoutBom, utf8Encode } from '../encoding/utf8.ts';
 import { charCodeAt, jsonParse, slice, typedArrayBuffer } from '../primordials.ts';
+import type { Box } from '../promise-box.ts';
 import { decodedStream } from '../streams/decoded-stream.ts';
 import { parseUrlencoded } from '../url/urlencoded.ts';
 import { type Blob, blobOver } from './blob.ts';

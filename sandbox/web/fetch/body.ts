@@ -7,10 +7,10 @@
  * reads `body` or gave one: most bodies are read whole, without the streams library.
  */
 
-import { Box } from '../box.ts';
 import { type Bytes, copyBytes, joinBytes, viewBytes } from '../encoding/bytes.ts';
 import { List, push } from '../list.ts';
 import { isView, PromiseIntrinsic, typedArrayBuffer, uncurryThis } from '../primordials.ts';
+import { Box } from '../promise-box.ts';
 import {
   type ByteSource,
   collectBytes,

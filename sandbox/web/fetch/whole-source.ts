@@ -2,10 +2,11 @@
  * A byte source over bytes in memory: for the stream of a Blob, or of a body made from a Blob, a
  * string, bytes or a form.
  */
-import { Box } from '../box.ts';
+
 import { type Bytes, copyBytes, subBytes } from '../encoding/bytes.ts';
 import { utf8Encode } from '../encoding/utf8.ts';
 import { isView, min, typedArrayByteLength } from '../primordials.ts';
+import { Box } from '../promise-box.ts';
 import { ByteSource } from '../streams/byte-source.ts';
 
 /** Bytes of one piece. Each is a copy, because streams transfer the buffers of their chunks. */

@@ -21,8 +21,8 @@ import {
   getPrototypeOf,
   setPrototypeOf,
 } from '../primordials.ts';
-import { ballast } from './ballast.ts';
 import { named } from './memory-refusals.ts';
+import { ballast } from './native-memory-accounting.ts';
 
 /** Bytes of the parser for one character: the measured maximum is 310, for classes in a list. */
 const BYTES_PER_CHAR = 320;

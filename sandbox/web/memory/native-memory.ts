@@ -22,8 +22,8 @@ import {
   weakMapGet,
   weakMapSet,
 } from '../primordials.ts';
-import { ballast, carriedBy, carry } from './ballast.ts';
 import { named, wrapMethod } from './memory-refusals.ts';
+import { ballast, carriedBy, carry } from './native-memory-accounting.ts';
 
 const KIB = 1024;
 /** Bytes of one object of each kind. */

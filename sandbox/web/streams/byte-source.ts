@@ -2,10 +2,11 @@
  * A source of bytes for the body of a Request or Response: a stream from the host, or a tenant's
  * stream. Not a ReadableStream, because most bodies are read whole and need none.
  */
-import { Box } from '../box.ts';
+
 import { type Bytes, joinBytes } from '../encoding/bytes.ts';
 import { List, push } from '../list.ts';
 import { PromiseIntrinsic } from '../primordials.ts';
+import { Box } from '../promise-box.ts';
 import { isObject } from '../web-idl.ts';
 import { chunkBytes, newByteStream, notBytes, type StreamReader } from './stream.ts';
 

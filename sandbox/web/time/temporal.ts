@@ -9,8 +9,9 @@
  * object. A tenant may have replaced the methods that it calls for that; none of them returns a
  * clock.
  */
-import { ballast, carriedBy, carryInHeap } from '../memory/ballast.ts';
+
 import { wrapMethod } from '../memory/memory-refusals.ts';
+import { ballast, carriedBy, carryInHeap } from '../memory/native-memory-accounting.ts';
 import {
   apply,
   construct,

@@ -5,7 +5,7 @@
 import type { Emission } from '../../protocol/bridge.ts';
 import type { Outcome } from '../../protocol/wire.ts';
 import { type Answer, answerTooLarge, type EndReason } from './cell-call.ts';
-import { readAnswer } from './read-emission.ts';
+import { readAnswer } from './emission-check.ts';
 
 type Responded = Extract<Emission, [kind: 'respond', ...rest: unknown[]]>;
 

@@ -19,8 +19,6 @@ import type { CryptoJobs } from '../crypto/crypto-jobs.ts';
 import { judgeAnswer } from './answer-check.ts';
 import type { CallListener } from './call-listener.ts';
 import { answerTooLarge, type CellCall, type EndReason } from './cell-call.ts';
-import { type IsolateCalls, LOADER_ID } from './isolate-calls.ts';
-import type { LeavingAnswers } from './leaving-answers.ts';
 import {
   boundedText,
   type EmissionOf,
@@ -28,7 +26,9 @@ import {
   readFetch,
   readStream,
   UNSENDABLE,
-} from './read-emission.ts';
+} from './emission-check.ts';
+import { type IsolateCalls, LOADER_ID } from './isolate-calls.ts';
+import type { OutgoingAnswers } from './outgoing-answers.ts';
 
 /** The isolate whose emissions are read. */
 export interface EmissionOwner {
@@ -50,7 +50,7 @@ export interface EmissionReaderParts {
   readonly limits: IsolateLimits;
   readonly listener: CallListener;
   readonly jobs: CryptoJobs;
-  readonly answers: LeavingAnswers;
+  readonly answers: OutgoingAnswers;
 }
 
 export class EmissionReader {
@@ -59,7 +59,7 @@ export class EmissionReader {
   readonly #limits: IsolateLimits;
   readonly #listener: CallListener;
   readonly #jobs: CryptoJobs;
-  readonly #answers: LeavingAnswers;
+  readonly #answers: OutgoingAnswers;
 
   constructor({ owner, calls, limits, listener, jobs, answers }: EmissionReaderParts) {
     this.#owner = owner;

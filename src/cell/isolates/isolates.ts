@@ -20,7 +20,7 @@ import type { BlankIsolates } from './blank-isolates.ts';
 import type { CellParts } from './cell-parts.ts';
 import { CompileQueue } from './compile-queue.ts';
 import { CompiledScript } from './compiled-script.ts';
-import { type Opening, Openings } from './openings.ts';
+import { IsolateOpenings, type Opening } from './isolate-openings.ts';
 import type { IsolateListener } from './tenant-isolate.ts';
 import { TenantIsolate } from './tenant-isolate.ts';
 
@@ -60,7 +60,7 @@ export class Isolates {
     sizeCalculation: (script) => script.length * BYTES_PER_CHAR + 1,
   });
   readonly #compiling = new CompileQueue();
-  readonly #openings = new Openings<TenantIsolate>(BACKGROUND_OPENINGS);
+  readonly #openings = new IsolateOpenings<TenantIsolate>(BACKGROUND_OPENINGS);
   #trimming = false;
   readonly #awaited = new Map<string, ((script: CompiledScript) => void)[]>();
 

@@ -17,10 +17,10 @@ import {
 } from '../../protocol/wire.ts';
 import type { CallListener } from '../calls/call-listener.ts';
 import { CellCall, type EndReason, innocentReason, type StreamEntry } from '../calls/cell-call.ts';
+import { boundedText, type EmissionOf, readExports } from '../calls/emission-check.ts';
 import { EmissionReader } from '../calls/emission-reader.ts';
 import { IsolateCalls, LOADER_ID } from '../calls/isolate-calls.ts';
-import { LeavingAnswers } from '../calls/leaving-answers.ts';
-import { boundedText, type EmissionOf, readExports } from '../calls/read-emission.ts';
+import { OutgoingAnswers } from '../calls/outgoing-answers.ts';
 import { CryptoJobs } from '../crypto/crypto-jobs.ts';
 import type { InspectedIsolate } from '../inspection/inspected-isolate.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
@@ -67,7 +67,7 @@ export class TenantIsolate {
   /** What the watchdog checks: the limits, with clocks that a debugger can stop. */
   readonly #watched: Watched;
   readonly #jobs: CryptoJobs;
-  readonly #answers: LeavingAnswers;
+  readonly #answers: OutgoingAnswers;
   #isolate: ivm.Isolate | undefined;
   #blank: BlankIsolate | undefined;
   /** Undefined until a blank isolate has been taken; until then calls wait in `calls` alone. */
@@ -85,7 +85,7 @@ export class TenantIsolate {
     this.limits = limits;
     this.#cell = cell;
     this.#listener = listener;
-    this.#answers = new LeavingAnswers(limits.isolateHeapMib);
+    this.#answers = new OutgoingAnswers(limits.isolateHeapMib);
     this.#jobs = new CryptoJobs(cell.cryptoThreads, cell.mainThread.open(), {
       done: (call, answers) => this.enter(call, ['done', call.id, ...answers]),
       // In the middle of an entry, the next check of the watchdog finds it.

@@ -12,7 +12,7 @@ import type { WebhookDeclaration } from '../../model/manifest/webhook.ts';
 import { scriptKey } from '../../model/target.ts';
 import type { Inactivity } from '../../store/events/event-rows.ts';
 import type { Settings, SubscriberRow, SubscriberRows } from '../../store/events/subscriber-rows.ts';
-import type { Scene } from '../../store/installations/in-reach.ts';
+import type { Scene } from '../../store/installations/reach-rule.ts';
 
 const VERSIONS_CACHED = 20_000;
 /** Attempts to read rows and their versions; a version may be pruned between the two reads. */

@@ -19,7 +19,7 @@ import { EndpointHealth, type EndpointSignal } from './endpoint-health.ts';
 import { type EndpointOwners, type EndpointQueue, isSparse, newEndpointQueue } from './endpoint-queue.ts';
 import { type Quota, Quotas } from './quotas.ts';
 import { RefillSlots } from './refill-slots.ts';
-import { SparseFirst } from './sparse-first.ts';
+import { SparseFirstQueue } from './sparse-first-queue.ts';
 
 /** Ids that are held for one endpoint, and that one refill asks for. */
 export const HINTS_PER_ENDPOINT = 200;
@@ -59,7 +59,7 @@ export class FairScheduler {
   readonly #queues = new Map<string, EndpointQueue>();
   readonly #quotas: Quotas;
   /** Endpoints with something to do, in turn. */
-  readonly #ready = new SparseFirst<EndpointQueue>();
+  readonly #ready = new SparseFirstQueue<EndpointQueue>();
   readonly #refills = new RefillSlots();
   readonly #backOffs = new BackOffs();
   readonly #health: EndpointHealth;

@@ -15,7 +15,7 @@
 import type { Limits } from '../../limits.ts';
 import { isTaskLane } from '../../model/task.ts';
 import { type EndpointQueue, isSparse, type Ticket } from './endpoint-queue.ts';
-import { SparseFirst } from './sparse-first.ts';
+import { SparseFirstQueue } from './sparse-first-queue.ts';
 
 const ORGANIZATION = 'organization ';
 const INTEGRATION = 'integration ';
@@ -38,7 +38,7 @@ export interface Quota {
   reserved: number;
   /** The endpoint that keeps its reserved place here while it is blocked in another quota. */
   reserver: EndpointQueue | undefined;
-  readonly blocked: SparseFirst<Ticket>;
+  readonly blocked: SparseFirstQueue<Ticket>;
 }
 
 export type QuotaLimits = Pick<Limits, 'deliveriesInFlight' | 'deliveriesInFlightPerOrganization'>;
@@ -155,7 +155,7 @@ export class Quotas {
       inFlight: 0,
       reserved: 0,
       reserver: undefined,
-      blocked: new SparseFirst<Ticket>(),
+      blocked: new SparseFirstQueue<Ticket>(),
     };
     this.#quotas.set(name, quota);
     return quota;

@@ -50,7 +50,7 @@ import { credentialLeasesRoutes } from './installations/credential-leases.ts';
 import { EditRate } from './installations/edit-rate.ts';
 import { installationTokensRoutes } from './installations/installation-tokens.ts';
 import { installationsRoutes } from './installations/installations.ts';
-import { spentStatesRoutes } from './installations/spent-states.ts';
+import { usedOAuthStatesRoutes } from './installations/used-oauth-states.ts';
 import { webhookSecretRoutes } from './installations/webhook-secret.ts';
 import { webhookTestRoutes } from './installations/webhook-test.ts';
 import { imagesRoutes } from './integrations/images.ts';
@@ -83,7 +83,7 @@ export interface ControlRouteParts
       | 'eventList'
       | 'audit'
       | 'credentialLeases'
-      | 'spentStates'
+      | 'usedOAuthStates'
       | 'installedBlocks'
       | 'deliveryList'
       | 'deliveryFeed'
@@ -183,7 +183,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
         statementKeysRoutes(typed, parts);
         configurationRoutes(typed, parts);
         credentialLeasesRoutes(typed, parts);
-        spentStatesRoutes(typed, { ...parts, edits });
+        usedOAuthStatesRoutes(typed, { ...parts, edits });
         completionsRoutes(typed, parts);
         const renderer = new Renderer(parts);
         renderRoutes(typed, { ...parts, renderer });

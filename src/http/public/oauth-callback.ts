@@ -12,14 +12,14 @@ import { AnnexError } from '../../errors.ts';
 import { oauthCallbackUrl } from '../../model/endpoint-urls.ts';
 import { type ReadState, readState } from '../../model/oauth-state.ts';
 import type { Target } from '../../model/target.ts';
-import type { SpentStates } from '../../store/installations/spent-states.ts';
+import type { UsedOAuthStates } from '../../store/installations/used-oauth-states.ts';
 import type { TargetResolver } from '../../targets/target-resolver.ts';
 import { hostsOf } from '../host-header.ts';
 import { leavesEndpoint } from './endpoint-path.ts';
 
 export interface OAuthCallbackParts {
   readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
-  readonly spentStates: Pick<SpentStates, 'isSpent'>;
+  readonly usedOAuthStates: Pick<UsedOAuthStates, 'isSpent'>;
   readonly origins: {
     /** The base of redirect URLs; empty where there are none. */
     readonly oauthUrl: string;
@@ -81,7 +81,7 @@ async function handlerOf(integration: string, url: string, parts: OAuthCallbackP
   if (state === 'forged') throw refused(FORGED);
   const target = await parts.targets.named(state.target);
   if (target === undefined || !isHandler(target, integration, state)) throw refused(FORGED);
-  if (await parts.spentStates.isSpent(state.target, state.digest))
+  if (await parts.usedOAuthStates.isSpent(state.target, state.digest))
     throw refused('This attempt to connect was already completed.');
   const location = new URL(`${target.publicEndpoint}${state.path}`);
   location.search = search;

@@ -4,7 +4,7 @@
  */
 import type { Database } from '../../database/tables.ts';
 import type { InstallationStatus } from '../../model/installation.ts';
-import { inReachOnceActive, type Scene } from '../installations/in-reach.ts';
+import { inReachOnceActive, type Scene } from '../installations/reach-rule.ts';
 
 /** Rows that one statement selects by key. */
 const BATCH = 100;

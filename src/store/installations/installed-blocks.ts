@@ -1,7 +1,7 @@
 /**
- * Blocks in reach of a space: those of all integrations installed and active there (`in-reach.ts`).
- * The insert menu lists them, pasted URLs are matched against their patterns, and code blocks
- * against their languages (docs/contract/manifest.md#blocks).
+ * Blocks in reach of a space: those of all integrations installed and active there
+ * (`reach-rule.ts`). The insert menu lists them, pasted URLs are matched against their patterns,
+ * and code blocks against their languages (docs/contract/manifest.md#blocks).
  *
  * Blocks appear in documents of spaces, so an integration whose `target` is `site` has none to
  * offer.
@@ -14,7 +14,7 @@ import type { Block } from '../../model/manifest/manifest-blocks.ts';
 import { storedManifest } from '../../model/manifest/stored-manifest.ts';
 import { readUnfurlPattern, type UnfurlPattern } from '../../model/manifest/unfurl-pattern.ts';
 import { scriptKey } from '../../model/target.ts';
-import { inReach } from './in-reach.ts';
+import { inReach } from './reach-rule.ts';
 
 /** Size of the cache in characters of JSON. Versions never change, so entries stay valid. */
 const CHARS_CACHED = 16 * 1024 * 1024;

@@ -7,7 +7,7 @@ import { Caller } from '../../../src/calls/call.ts';
 import { Dispatch } from '../../../src/calls/dispatch.ts';
 import { CellCall } from '../../../src/cell/calls/cell-call.ts';
 import { IsolateCalls } from '../../../src/cell/calls/isolate-calls.ts';
-import { type Opening, Openings } from '../../../src/cell/isolates/openings.ts';
+import { IsolateOpenings, type Opening } from '../../../src/cell/isolates/isolate-openings.ts';
 import { CellProcess } from '../../../src/cells/cell-process.ts';
 import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
 import { CellLauncher } from '../../../src/launch/cell-launch.ts';
@@ -17,10 +17,10 @@ import { cellSources } from '../../support/built-once.ts';
 
 const QUEUED = 120;
 
-/** Openings, and a list of the isolates made, each with its kind. */
+/** IsolateOpenings, and a list of the isolates made, each with its kind. */
 function openings(backgroundMax: number) {
   const made: string[] = [];
-  const gate = new Openings<string>(backgroundMax);
+  const gate = new IsolateOpenings<string>(backgroundMax);
   const enter = (isolate: string, opening: Opening) =>
     void gate.enter(isolate, opening).then((as) => made.push(`${isolate} ${as}`));
   /** The list, after those that may begin have been added to it. */

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { expect, test } from 'vitest';
-import { readAnswer, readExports, readFetch, readStream } from '../../../src/cell/calls/read-emission.ts';
+import { readAnswer, readExports, readFetch, readStream } from '../../../src/cell/calls/emission-check.ts';
 import { CryptoError } from '../../../src/cell/crypto/crypto-errors.ts';
 import { CryptoRequest, keyLength } from '../../../src/cell/crypto/crypto-request.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';

@@ -5,8 +5,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PING_EVERY_MS } from '../../../src/cells/cell-heartbeat.ts';
 import { CellProcess } from '../../../src/cells/cell-process.ts';
-import { PING_EVERY_MS } from '../../../src/cells/cell-silence.ts';
 import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
 import { CellLauncher } from '../../../src/launch/cell-launch.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';

@@ -1,6 +1,6 @@
 /** How bytes of a cell are read: regressions that the fuzzer has found. */
 import { expect, test } from 'vitest';
-import { readFetch, readStream } from '../../../src/cell/calls/read-emission.ts';
+import { readFetch, readStream } from '../../../src/cell/calls/emission-check.ts';
 import type { Emission } from '../../../src/protocol/bridge.ts';
 import { FrameReader } from '../../../src/protocol/frames.ts';
 import { frame } from '../../support/cells/cell-messages.ts';

@@ -92,7 +92,11 @@ const MADE: readonly (readonly [path: string, code: string, ...examples: RegExp[
     /^annex_run_([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/,
   ],
   ['src/model/contentkit/contentkit-values-check.ts', "pattern, 'u'"],
-  ['src/calls/prelude-frames.ts', 'RegExp.escape(PRELUDE_URL)', /\n +at [^\n]*annex:\/prelude\.js:[^\n]*/g],
+  [
+    'src/calls/prelude-stack-frames.ts',
+    'RegExp.escape(PRELUDE_URL)',
+    /\n +at [^\n]*annex:\/prelude\.js:[^\n]*/g,
+  ],
   ['src/bundle/source-map.ts', 'RegExp.escape(scriptUrl)', /script:([1-9]\d{0,8}):([1-9]\d{0,8})(?!\d)/g],
   ['src/http/control/entity-tag.ts', "TAG, 'g'", new RegExp(TAG, 'g')],
   [

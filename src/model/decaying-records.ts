@@ -6,24 +6,24 @@
  * check `size` first, so that an empty map costs nothing.
  */
 
-export interface FadingRecord {
+export interface DecayingRecord {
   /** When the figures were last brought up to date, in milliseconds of the caller's clock. */
   at: number;
 }
 
-export interface FadingRecordsParts<R> {
+export interface DecayingRecordsParts<R> {
   readonly halfLifeMs: number;
   readonly keysMax: number;
   /** Multiplies each figure that fades by `left`, a number up to 1. */
   fade(record: R, left: number): void;
 }
 
-export class FadingRecords<R extends FadingRecord> {
-  readonly #parts: FadingRecordsParts<R>;
+export class DecayingRecords<R extends DecayingRecord> {
+  readonly #parts: DecayingRecordsParts<R>;
   /** In the order of the last `put`. */
   readonly #records = new Map<string, R>();
 
-  constructor(parts: FadingRecordsParts<R>) {
+  constructor(parts: DecayingRecordsParts<R>) {
     this.#parts = parts;
   }
 

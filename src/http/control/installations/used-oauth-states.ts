@@ -9,7 +9,7 @@
 import Type from 'typebox';
 import { LEVELS, type Level } from '../../../model/level.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
-import type { SpentStates } from '../../../store/installations/spent-states.ts';
+import type { UsedOAuthStates } from '../../../store/installations/used-oauth-states.ts';
 import { FOR_RUNTIME } from '../authenticate.ts';
 import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
@@ -18,9 +18,9 @@ import { renewableTarget } from './credential-leases.ts';
 import type { EditRate } from './edit-rate.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS } from './target-paths.ts';
 
-export interface SpentStatesRouteParts {
+export interface UsedOAuthStatesRouteParts {
   readonly installations: Pick<Installations, 'read'>;
-  readonly spentStates: Pick<SpentStates, 'spend'>;
+  readonly usedOAuthStates: Pick<UsedOAuthStates, 'spend'>;
   readonly edits: EditRate;
 }
 
@@ -42,11 +42,11 @@ const StateView = Type.Object(
   { title: 'SpentState' },
 );
 
-export function spentStatesRoutes(app: TypedApp, parts: SpentStatesRouteParts): void {
+export function usedOAuthStatesRoutes(app: TypedApp, parts: UsedOAuthStatesRouteParts): void {
   for (const level of LEVELS) spendRoute(app, parts, level);
 }
 
-function spendRoute(app: TypedApp, parts: SpentStatesRouteParts, level: Level): void {
+function spendRoute(app: TypedApp, parts: UsedOAuthStatesRouteParts, level: Level): void {
   app.post(
     `${TARGET_PATHS[level]}/credentials/states`,
     {
@@ -62,7 +62,7 @@ function spendRoute(app: TypedApp, parts: SpentStatesRouteParts, level: Level): 
     },
     async (request) => {
       const name = await renewableTarget(parts, request, level);
-      return { isFirst: await parts.spentStates.spend(name, request.body.digest) };
+      return { isFirst: await parts.usedOAuthStates.spend(name, request.body.digest) };
     },
   );
 }

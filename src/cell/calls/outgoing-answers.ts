@@ -11,7 +11,7 @@ import type { CellCall } from './cell-call.ts';
 const HEAP_SHARE = 0.25;
 const MIB = 1024 * 1024;
 
-export class LeavingAnswers {
+export class OutgoingAnswers {
   readonly #bytesMax: number;
   readonly #leaving = new Map<CellCall, number>();
   #bytes = 0;

@@ -10,7 +10,7 @@ import { Fifo } from './fifo.ts';
 /** Sparse items in a row before one of the others has its turn. */
 const IN_A_ROW_MAX = 8;
 
-export class SparseFirst<Item> {
+export class SparseFirstQueue<Item> {
   readonly #sparse = new Fifo<Item>();
   readonly #others = new Fifo<Item>();
   #inARow = 0;

@@ -16,15 +16,15 @@ const KEPT_MS = 15 * 60_000;
 /** Expired rows that one call removes: no call pays for a flood of earlier ones. */
 const ROWS_PER_PRUNING = 100;
 
-export interface SpentStatesParts {
+export interface UsedOAuthStatesParts {
   readonly database: Database;
   readonly clock: () => number;
 }
 
-export class SpentStates {
-  readonly #parts: SpentStatesParts;
+export class UsedOAuthStates {
+  readonly #parts: UsedOAuthStatesParts;
 
-  constructor(parts: SpentStatesParts) {
+  constructor(parts: UsedOAuthStatesParts) {
     this.#parts = parts;
   }
 

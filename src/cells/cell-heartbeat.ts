@@ -1,6 +1,6 @@
 /**
- * Whether a cell has been silent for too long: pings in a row without a byte from it, less the time
- * for which the system gave it no core.
+ * The heartbeat of a cell: whether it has been silent for too long. Counts pings in a row without a
+ * byte from it, less the time for which the system gave it no core.
  *
  * A cell yields to the host and to other processes of the machine. On a machine that is full of
  * other work it may wait for a core for longer than the limit. Killing it then would lose its calls
@@ -14,7 +14,7 @@ export const PING_EVERY_MS = 1_000;
 /** A cell that is silent for so many times the limit is ended, whatever it waits for. */
 const STARVED_TIMES_MAX = 6;
 
-export class CellSilence {
+export class CellHeartbeat {
   readonly #limitMs: number;
   readonly #waitedMs: () => number;
   /** Pings in a row since the last byte from the cell. */

@@ -1,6 +1,6 @@
 /** The rate of pieces of a body: a burst, then so many in a second, and joined beyond that. */
 import { describe, expect, test } from 'vitest';
-import { PiecePace } from '../../../src/calls/piece-pace.ts';
+import { PieceRateLimit } from '../../../src/calls/piece-rate-limit.ts';
 import { dial, statuses } from '../../support/http/raw-http.ts';
 import { startTestService } from '../../support/service.ts';
 
@@ -10,7 +10,7 @@ const PER_SECOND = 100;
 const BYTES_PER_PIECE = 4_096;
 
 /** Takes pieces until one has to wait. @returns how many, and for how long the next one waits */
-function take(pace: PiecePace, now: number, bytes = 1): { pieces: number; waitMs: number } {
+function take(pace: PieceRateLimit, now: number, bytes = 1): { pieces: number; waitMs: number } {
   for (let pieces = 0; pieces < 10 * BURST; pieces += 1) {
     const waitMs = pace.waitMs(now);
     if (waitMs > 0) return { pieces, waitMs };
@@ -21,7 +21,7 @@ function take(pace: PiecePace, now: number, bytes = 1): { pieces: number; waitMs
 
 describe('the rate of pieces', () => {
   test('is a burst, and then one piece in ten milliseconds', () => {
-    const pace = new PiecePace(0);
+    const pace = new PieceRateLimit(0);
     const first = take(pace, 0);
     expect(first.pieces).toBe(BURST);
     expect(first.waitMs).toBeGreaterThan(5);
@@ -31,7 +31,7 @@ describe('the rate of pieces', () => {
   });
 
   test('does not delay a slower body', () => {
-    const pace = new PiecePace(0);
+    const pace = new PieceRateLimit(0);
     for (let now = 0; now < 10_000; now += 1_000 / PER_SECOND) {
       expect(pace.waitMs(now)).toBe(0);
       pace.took(1);
@@ -39,8 +39,8 @@ describe('the rate of pieces', () => {
   });
 
   test('does not bound large pieces, and allows twice as many of half the size', () => {
-    expect(take(new PiecePace(0), 0, BYTES_PER_PIECE)).toEqual({ pieces: 10 * BURST, waitMs: 0 });
-    expect(take(new PiecePace(0), 0, BYTES_PER_PIECE / 2).pieces).toBeLessThanOrEqual(2 * BURST);
+    expect(take(new PieceRateLimit(0), 0, BYTES_PER_PIECE)).toEqual({ pieces: 10 * BURST, waitMs: 0 });
+    expect(take(new PieceRateLimit(0), 0, BYTES_PER_PIECE / 2).pieces).toBeLessThanOrEqual(2 * BURST);
   });
 });
 

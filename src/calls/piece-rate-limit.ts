@@ -19,7 +19,7 @@ const PIECES_PER_SECOND = 100;
 const BYTES_PER_PIECE = 4 * 1024;
 const MS_PER_S = 1_000;
 
-export class PiecePace {
+export class PieceRateLimit {
   #left = BURST;
   #at: number;
 

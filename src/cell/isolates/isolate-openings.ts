@@ -17,7 +17,7 @@ const FOREGROUND_IN_A_ROW = 8;
 
 export type Opening = 'foreground' | 'background';
 
-export class Openings<Isolate> {
+export class IsolateOpenings<Isolate> {
   readonly #backgroundMax: number;
   readonly #waiting = new Map<Isolate, (opening: Opening) => void>();
   readonly #made = { foreground: 0, background: 0 };
