@@ -3,10 +3,10 @@
  * output is written, and exits.
  */
 
-import { processSurroundings } from './process-environment.ts';
+import { processEnvironment } from './process-environment.ts';
 import { runAnnex } from './run-annex.ts';
 
-const code = await runAnnex(process.argv.slice(2), processSurroundings());
+const code = await runAnnex(process.argv.slice(2), processEnvironment());
 await Promise.all([process.stdout, process.stderr].map(written));
 process.exit(code);
 

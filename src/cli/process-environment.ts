@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const PACKAGE = fileURLToPath(new URL('../../package.json', import.meta.url));
 
-export interface Surroundings {
+export interface ProcessEnvironment {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
@@ -21,7 +21,7 @@ export interface Surroundings {
 }
 
 /** Those of this process. The first signal aborts, the second one ends the process immediately. */
-export function processSurroundings(): Surroundings {
+export function processEnvironment(): ProcessEnvironment {
   const aborted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => aborted.abort(signal));
   return {

@@ -9,7 +9,7 @@ import { VERSION } from '../version.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands/registry.ts';
 import type { CommandContext } from './context.ts';
-import type { Surroundings } from './process-environment.ts';
+import type { ProcessEnvironment } from './process-environment.ts';
 import { ServiceAccess } from './profile/service-access.ts';
 import { type GlobalOptions, makeProgram, usageOf } from './program.ts';
 import { EXIT } from './terminal/exit-code.ts';
@@ -23,30 +23,30 @@ const COLUMNS = 100;
 const SIGNAL_EXIT = 128;
 
 /** @param argv the words after `annex` */
-export async function runAnnex(argv: readonly string[], surroundings: Surroundings): Promise<number> {
-  const run = new Run(argv, surroundings);
+export async function runAnnex(argv: readonly string[], environment: ProcessEnvironment): Promise<number> {
+  const run = new Run(argv, environment);
   return run.exitCode();
 }
 
 class Run {
   readonly #argv: readonly string[];
-  readonly #surroundings: Surroundings;
+  readonly #environment: ProcessEnvironment;
   readonly #output: Output;
   readonly #brokenPipe = new AbortController();
   #code: number = EXIT.ok;
   #isStream = false;
   #access: ServiceAccess | undefined;
 
-  constructor(argv: readonly string[], surroundings: Surroundings) {
+  constructor(argv: readonly string[], environment: ProcessEnvironment) {
     this.#argv = argv;
-    this.#surroundings = surroundings;
-    const { stdout, stderr } = surroundings;
+    this.#environment = environment;
+    const { stdout, stderr } = environment;
     // The words are looked at before they are parsed: a mistake in them is printed as they say.
     this.#output = new Output({
       stdout,
       stderr,
       json: optionWords(argv).includes('--json'),
-      colours: colours(surroundings, argv),
+      colours: colours(environment, argv),
       brokenPipe: () => this.#brokenPipe.abort('broken pipe'),
     });
   }
@@ -58,12 +58,12 @@ class Run {
       this.#code = this.#failed(cause);
     }
     if (this.#brokenPipe.signal.aborted) return EXIT.ok;
-    const { signal } = this.#surroundings;
+    const { signal } = this.#environment;
     return signal.aborted ? this.#interrupted(signal.reason) : this.#code;
   }
 
   async #parse(): Promise<void> {
-    const { stdout, stderr } = this.#surroundings;
+    const { stdout, stderr } = this.#environment;
     const program = makeProgram({
       entries: COMMANDS,
       version: VERSION,
@@ -93,7 +93,7 @@ class Run {
   }
 
   #context({ profile }: GlobalOptions): CommandContext {
-    const { env, cwd, stdin, stdout, stderr, isTerminal, signal } = this.#surroundings;
+    const { env, cwd, stdin, stdout, stderr, isTerminal, signal } = this.#environment;
     const talk = (text: string) => this.#output.talk(text);
     const access = new ServiceAccess({ env, cwd, profile, version: VERSION, talk });
     this.#access = access;
@@ -124,7 +124,7 @@ class Run {
 
   #failed(cause: unknown): number {
     // What fails after the end was asked for is a consequence of it.
-    if (this.#brokenPipe.signal.aborted || this.#surroundings.signal.aborted) return EXIT.ok;
+    if (this.#brokenPipe.signal.aborted || this.#environment.signal.aborted) return EXIT.ok;
     if (cause instanceof CommanderError) {
       if (cause.exitCode === 0) return EXIT.ok;
       // Without a command the parser has printed the help on standard error.
@@ -175,7 +175,7 @@ const optionWords = (argv: readonly string[]): readonly string[] => {
 };
 
 /** https://no-color.org: any value but the empty one. */
-function colours({ env, isTerminal }: Surroundings, argv: readonly string[]) {
+function colours({ env, isTerminal }: ProcessEnvironment, argv: readonly string[]) {
   const isOff =
     optionWords(argv).includes('--no-color') || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb';
   return { stdout: isTerminal.stdout && !isOff, stderr: isTerminal.stderr && !isOff };

@@ -2,7 +2,7 @@
  * The client of a service: its settings, and the methods of all routes. Needs only `fetch`, `URL`,
  * streams and `AbortSignal`; keeps nothing but its settings and the version of the service.
  */
-import { type Surroundings, waited } from './deadline.ts';
+import { type ClientEnvironment, waited } from './deadline.ts';
 import { followed } from './follow.ts';
 import { Routes } from './generated.ts';
 import { Reply } from './reply.ts';
@@ -39,10 +39,10 @@ const TIMEOUT_MS = 60_000;
  */
 export class Annex extends Routes {
   readonly #transport: Transport;
-  readonly #surroundings: Surroundings;
+  readonly #environment: ClientEnvironment;
 
   constructor(options: AnnexOptions) {
-    const surroundings: Surroundings = {
+    const environment: ClientEnvironment = {
       // Called without `this`: browsers refuse another one.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       now: () => performance.now(),
@@ -58,14 +58,14 @@ export class Annex extends Routes {
         retryWaitMs: options.retryWaitMs ?? RETRY_WAIT_MS,
         userAgent: options.userAgent,
       },
-      surroundings,
+      environment,
     );
     super({
       send: (method, path, parts) => new Reply(transport.send(method, path, parts)),
-      follow: (path, parts, own) => events(transport, surroundings, { path, parts, options: own }),
+      follow: (path, parts, own) => events(transport, environment, { path, parts, options: own }),
     });
     this.#transport = transport;
-    this.#surroundings = surroundings;
+    this.#environment = environment;
   }
 
   /** Version of the service that gave the last answer; undefined before it. */
@@ -96,7 +96,7 @@ export class Annex extends Routes {
     parts: RequestParts = {},
     options?: FollowOptions,
   ): AsyncIterable<Event> {
-    return events(this.#transport, this.#surroundings, { path, parts, options });
+    return events(this.#transport, this.#environment, { path, parts, options });
   }
 }
 
@@ -108,7 +108,7 @@ interface Stream {
 
 function events<Event>(
   transport: Transport,
-  surroundings: Surroundings,
+  environment: ClientEnvironment,
   { path, parts, options }: Stream,
 ): AsyncIterable<Event> {
   const open = (lastEventId: string | undefined, signal: AbortSignal) =>
@@ -118,7 +118,7 @@ function events<Event>(
       // The stream itself connects again.
       options: { signal, retries: 0 },
     });
-  return followed<Event>(open, surroundings, options);
+  return followed<Event>(open, environment, options);
 }
 
 /** Without what the paths of routes begin with. */

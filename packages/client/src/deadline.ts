@@ -3,8 +3,8 @@
  * wait that the caller can end.
  */
 
-/** What the client takes from its surroundings. Tests pass their own. */
-export interface Surroundings {
+/** What the client takes from its environment. Tests pass their own. */
+export interface ClientEnvironment {
   readonly fetch: typeof fetch;
   /** Milliseconds, monotonic. */
   readonly now: () => number;

@@ -6,7 +6,7 @@
  * service says that the stream is over for this client.
  */
 import { AnnexError } from './annex-error.ts';
-import { Deadline, type Surroundings } from './deadline.ts';
+import { type ClientEnvironment, Deadline } from './deadline.ts';
 import { EventStreamParser, type ServerEvent } from './event-stream.ts';
 import type { FollowOptions } from './request.ts';
 import { backOffMs } from './retry.ts';
@@ -35,7 +35,7 @@ interface Followed {
 
 export async function* followed<Event>(
   open: OpenStream,
-  { wait, random }: Pick<Surroundings, 'wait' | 'random'>,
+  { wait, random }: Pick<ClientEnvironment, 'wait' | 'random'>,
   options: FollowOptions = {},
 ): AsyncGenerator<Event, void, undefined> {
   const { signal, reconnects = RECONNECTS_MAX } = options;

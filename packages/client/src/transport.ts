@@ -3,7 +3,7 @@
  * answer that is no success becomes an `AnnexError`. It does not know the routes.
  */
 import { AnnexError, errorOf } from './annex-error.ts';
-import { Deadline, type Surroundings } from './deadline.ts';
+import { type ClientEnvironment, Deadline } from './deadline.ts';
 import { formOf } from './form.ts';
 import { withIds } from './idempotency.ts';
 import type { Answer } from './reply.ts';
@@ -33,11 +33,11 @@ export class Transport {
   /** That of the last answer. */
   serverVersion: string | undefined;
   readonly #settings: TransportSettings;
-  readonly #surroundings: Surroundings;
+  readonly #environment: ClientEnvironment;
 
-  constructor(settings: TransportSettings, surroundings: Surroundings) {
+  constructor(settings: TransportSettings, environment: ClientEnvironment) {
     this.#settings = settings;
-    this.#surroundings = surroundings;
+    this.#environment = environment;
   }
 
   /** Sends a request, and reads its answer. @throws AnnexError, or the reason of the caller's signal */
@@ -57,7 +57,7 @@ export class Transport {
     read: Read<Result>,
   ): Promise<Result> {
     const { retries: retriesMax = this.#settings.retries, signal } = parts.options ?? {};
-    const { now, random, wait } = this.#surroundings;
+    const { now, random, wait } = this.#environment;
     const { idempotentBy } = parts;
     const fixed = idempotentBy ? { ...parts, body: withIds(parts.body, idempotentBy) } : parts;
     const waitsUntil = now() + this.#settings.retryWaitMs;
@@ -91,7 +91,7 @@ export class Transport {
         signal: deadline.signal,
         ...(body !== undefined && { body }),
       };
-      const response = await this.#surroundings.fetch(url, init);
+      const response = await this.#environment.fetch(url, init);
       this.serverVersion = response.headers.get(VERSION_HEADER) ?? this.serverVersion;
       if (response.status >= 400) throw errorOf(response, await response.text());
       const result = await read?.(response);

@@ -1,13 +1,13 @@
 /**
- * Surroundings of the client for tests of its decisions: a `fetch` that answers from a script, and
- * a clock that waits move on.
+ * The environment of the client for tests of its decisions: a `fetch` that answers from a script,
+ * and a clock that waits move on.
  */
-import type { Surroundings } from '../../../packages/client/src/deadline.ts';
+import type { ClientEnvironment } from '../../../packages/client/src/deadline.ts';
 
 /** An answer, or the error of a connection. */
 export type Scripted = Response | Error;
 
-export class ScriptedService implements Surroundings {
+export class ScriptedService implements ClientEnvironment {
   /** Requests so far. */
   readonly requests: Request[] = [];
   /** Milliseconds of the waits so far. */
