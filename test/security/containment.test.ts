@@ -37,7 +37,7 @@ const WORKER = `
 describe('a call that passes a limit', () => {
   test('is ended with an answer that names the limit, and its neighbour in the same cell is served', async () => {
     const annex = await startTestService({
-      limits: { callCpuMs: 600, callWallMs: 4_000, isolateHeapMib: 16, responseBodyBytes: 1_000_000 },
+      limits: { callCpuMs: 600, callWallMs: 20_000, isolateHeapMib: 16, responseBodyBytes: 1_000_000 },
     });
     await annex.publish('worker', { 'index.js': WORKER });
     const [hostile, neighbour] = [await annex.install('worker'), await annex.install('worker')];

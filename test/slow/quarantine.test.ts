@@ -87,7 +87,7 @@ class Load {
 test('a tenant that crashes its cell at every call is alone in quarantine after five crashes, and 30 others under load have no further failure', async () => {
   const annex = await startTestService({
     cells: 2,
-    limits: { ...UNTHROTTLED, callWallMs: 8_000, breachesBeforeCoolDown: 1_000 },
+    limits: { ...UNTHROTTLED, callWallMs: 25_000, breachesBeforeCoolDown: 1_000 },
   });
   await annex.publish('bomb', { 'index.js': BOMBS });
   await annex.publish('innocent', { 'index.js': INNOCENT });

@@ -41,6 +41,8 @@ export interface NodeConnectionParts {
    * it, while no statement on any connection is answered.
    */
   cut(): void;
+  /** There is a connection, before anything else learns of it. Never rejects. */
+  connected(client: Client): Promise<void>;
 }
 
 export class NodeConnection {
@@ -92,6 +94,7 @@ export class NodeConnection {
       client.on('notification', ({ payload }) => this.#receive(payload));
       await client.query(`listen ${CHANNEL}`);
       this.#client = client;
+      await this.#parts.connected(client);
       await this.#readClock(client);
     } catch (cause) {
       this.#client = undefined;

@@ -13,6 +13,7 @@ import type { Database, Tables } from '../tables.ts';
 import { DatabaseUnavailable } from '../unavailable.ts';
 import { newerSchema, noteVersion } from './annex-version.ts';
 import { Availability } from './availability.ts';
+import { CutSessions } from './cut-sessions.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { leaveRoom } from './fill-factor.ts';
 import { NodeConnection } from './node-connection.ts';
@@ -83,6 +84,7 @@ export class PostgresEngine implements Engine {
     this.#pool = connectionPool({ ...connectionSettings(options.url), max: options.connections });
     this.#pool.on('connect', (client) => this.#clients.add(client));
     this.#pool.on('remove', (client) => this.#clients.delete(client));
+    const cutSessions = new CutSessions(options.ticks);
     this.#connection = new NodeConnection({
       client: () =>
         new Client({
@@ -94,7 +96,13 @@ export class PostgresEngine implements Engine {
       ticks: options.ticks,
       availability: this.#availability,
       // Their statements would wait for an answer until the end of their time.
-      cut: () => this.#clients.forEach(cutOff),
+      cut: () => {
+        for (const client of this.#clients) {
+          cutSessions.add(client);
+          cutOff(client);
+        }
+      },
+      connected: (client) => cutSessions.end(client),
     });
   }
 

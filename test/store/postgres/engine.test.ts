@@ -14,6 +14,7 @@ import { announce, type Notice } from '../../../src/database/notices.ts';
 import { PostgresEngine, type PostgresOptions } from '../../../src/database/postgres/postgres-engine.ts';
 import type { Database } from '../../../src/database/tables.ts';
 import { inTransaction } from '../../../src/database/transaction.ts';
+import { DroppingProxy } from '../../support/nodes/dropping-proxy.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 import { EMPTY, makeDatabase, onServer } from '../../support/store/test-engine.ts';
 
@@ -76,6 +77,16 @@ const someoneWaits = (database: Database) =>
       return rows.length;
     })
     .toBeGreaterThan(0);
+
+/** Where the server of a URL listens: a socket in a folder, or a port of this machine. */
+function placeOf(url: string): string | number {
+  const { searchParams, port } = new URL(url);
+  const folder = searchParams.get('host');
+  return folder === null ? Number(port || 5432) : `${folder}/.s.PGSQL.5432`;
+}
+
+/** Changes the row that another transaction may have locked. */
+const changeOf = (database: Database) => sql`update numbers set by = 'other' where n = 1`.execute(database);
 
 const NUMBERS = sql`create table numbers (n integer primary key, by text not null)`;
 
@@ -165,6 +176,44 @@ describe('a notice', () => {
     // Connections of the pool that were ended are replaced.
     await expect.poll(() => announce(one.database, 'tokens').then(() => 'sent', String)).toBe('sent');
     await expect.poll(() => two.heard).toContainEqual({ change: 'tokens', about: [] });
+  });
+});
+
+describe('a node that is cut off from the server', () => {
+  test('ends the sessions that it left there when it is back, and their locks with them', async () => {
+    const { one, url, folder } = await nodes(1);
+    await NUMBERS.execute(one.database);
+    await sql`insert into numbers values (1, 'one')`.execute(one.database);
+    const proxy = await DroppingProxy.start(placeOf(url));
+    onTestFinished(() => proxy.stop());
+    const through = new URL(url);
+    through.host = `127.0.0.1:${proxy.port}`;
+    through.searchParams.delete('host');
+    const engine = engineOn(through.href, folder);
+    const cut = await engine.open();
+    const heard: string[] = [];
+    engine.listen({ noticed: () => {}, missedNotices: () => {}, isBack: () => heard.push('back') });
+    onTestFinished(async () => {
+      await engine.close();
+      await cut.destroy();
+    });
+    const { reached, reach } = signal();
+    const left = inTransaction(cut, async (transaction) => {
+      await sql`update numbers set by = 'cut' where n = 1`.execute(transaction);
+      proxy.drop();
+      reach();
+      await sql`select 1`.execute(transaction);
+    }).catch((cause: unknown) => cause);
+    await reached;
+    const hasFailed = await left;
+    expect(hasFailed).toBeInstanceOf(Error);
+    await expect(changeOf(one.database)).rejects.toThrow();
+    proxy.pass();
+    await expect.poll(() => heard).toContain('back');
+    // It waits for no lock.
+    await changeOf(one.database);
+    const { rows } = await sql`select by from numbers`.execute(one.database);
+    expect(rows).toEqual([{ by: 'other' }]);
   });
 });
 

@@ -14,8 +14,8 @@ export class DroppingProxy {
     this.#server = server;
   }
 
-  /** @param to port on this machine */
-  static async start(to: number): Promise<DroppingProxy> {
+  /** @param to port on this machine, or path of a socket */
+  static async start(to: number | string): Promise<DroppingProxy> {
     // Half-open: a proxy that answers an end with an end would be no partition.
     const server = createServer({ allowHalfOpen: true });
     const proxy = new DroppingProxy(server);
@@ -48,10 +48,11 @@ export class DroppingProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #join(near: Socket, to: number): void {
+  #join(near: Socket, to: number | string): void {
     this.#keep(near);
     if (this.#isDropping) return this.#mute(near);
-    const far = connect({ port: to, host: '127.0.0.1', allowHalfOpen: true });
+    const place = typeof to === 'string' ? { path: to } : { port: to, host: '127.0.0.1' };
+    const far = connect({ ...place, allowHalfOpen: true });
     this.#keep(far);
     for (const [from, other] of [
       [near, far],

@@ -31,7 +31,7 @@ test('statements that fail one after the other are one failure', () => {
   expect(reported).toEqual(['failed: locked', 'back', 'recovered after 2 failures']);
 });
 
-test('a lock that a lost session left is a part of the loss', () => {
+test('a statement that still waited for a lock is a part of the loss', () => {
   availability.lost('no answer', true);
   expect(availability.state).toEqual({ reachable: false, writable: false });
   availability.found();
