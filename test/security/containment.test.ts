@@ -68,7 +68,7 @@ describe('a call that passes a limit', () => {
     for (const part of [
       ' ms of CPU; the limit is 600 ms (callCpuMs)',
       'ran out of memory; the limit is 16 MiB (isolateHeapMib)',
-      'the limit is 4,000 ms (callWallMs)',
+      'the limit is 20,000 ms (callWallMs)',
       'has 2,000,000 bytes; the limit is 1,000,000 bytes (responseBodyBytes)',
     ]) {
       expect(texts).toContainEqual(expect.stringContaining(part));
