@@ -12,8 +12,8 @@ import type { DatabaseState } from '../engine.ts';
 /** Without a failure for this long, it is over: longer than a statement waits for a lock. */
 const QUIET_MS = 8_000;
 /**
- * The same after the database did not answer at all. Its return is certain, but a statement of right
- * before it may still wait for a lock.
+ * The same after the database did not answer at all. Its return is certain, but a statement that
+ * was sent right before it may still wait for a lock.
  */
 const QUIET_AFTER_LOSS_MS = 5_000;
 /** Between two notes to the workers that writes succeed again. */
