@@ -4,8 +4,8 @@
  * The server does not notice that a connection is dead: it keeps the session, its open transaction
  * and its locks for up to half a minute. Statements that wait for such a lock would fail long after
  * the database is back, on this node and on others. So the node ends these sessions itself, as the
- * first thing on its new connection. A transaction among them was not committed: its statement
- * failed here, and is repeated.
+ * first thing on its new connection. Their transactions have failed here and are repeated; whether
+ * a commit that was on its way took effect is as unknown as without this.
  */
 import type { Client } from 'pg';
 
