@@ -78,7 +78,7 @@ export interface Call {
   /** Jobs of Web Crypto; made with the first one. */
   jobs: CallJobs | undefined;
   /** Streams; made with the first one. */
-  traffic: IsolateStreams | undefined;
+  streams: IsolateStreams | undefined;
   /** Fetches; made with the first one. */
   fetches: PendingFetches | undefined;
   /** Aborts `request.signal` when the call is cancelled; set when code reads `signal`. */
@@ -161,7 +161,7 @@ export class Calls {
       exhausted: false,
       timers: undefined,
       jobs: undefined,
-      traffic: undefined,
+      streams: undefined,
       fetches: undefined,
       onOver: undefined,
     };
@@ -212,9 +212,9 @@ export class Calls {
   }
 
   /** The streams of a call. */
-  traffic(call: Call): IsolateStreams {
-    call.traffic ??= new IsolateStreams(call.id, this.#emit);
-    return call.traffic;
+  streams(call: Call): IsolateStreams {
+    call.streams ??= new IsolateStreams(call.id, this.#emit);
+    return call.streams;
   }
 
   /** Sends the answer, and ends the call with it if no promise is pending. */
@@ -231,7 +231,7 @@ export class Calls {
     if (body !== undefined && length > WHOLE_LENGTH_MAX) {
       call.pending += 1;
       this.#emit('respond', call.id, status, headers, undefined, false, call.threw, true, length);
-      const outbound = this.traffic(call).sendWhole(OWN_STREAM, body);
+      const outbound = this.streams(call).sendWhole(OWN_STREAM, body);
       outbound.onDone = () => this.#release(call);
       outbound.send();
       return;
@@ -250,7 +250,7 @@ export class Calls {
     call.responded = true;
     call.pending += 1;
     this.#emit('respond', call.id, status, headers, undefined, false, call.threw, true, 0);
-    void this.#stream(call, this.traffic(call).send(OWN_STREAM, source));
+    void this.#stream(call, this.streams(call).send(OWN_STREAM, source));
   }
 
   async #stream(call: Call, outbound: Outbound): Promise<void> {
@@ -378,9 +378,9 @@ function bodyLength(body: string | ArrayBuffer | undefined, bytesMax: number): n
  * @param cancelled whether `request.signal` aborts too
  */
 function abortWork(call: Call, message: string, cancelled: boolean): void {
-  if (call.traffic === undefined && call.fetches === undefined && call.onOver === undefined) return;
+  if (call.streams === undefined && call.fetches === undefined && call.onOver === undefined) return;
   const reason = new DOMException(message, 'AbortError');
-  call.traffic?.end(reason);
+  call.streams?.end(reason);
   call.fetches?.end(reason);
   if (cancelled) call.onOver?.(reason);
 }

@@ -102,18 +102,18 @@ function entryReceiver({ calls, timers, jobs, fetches, handlers }: Receivers): E
         calls.cancel(entry[1]);
         break;
       case 'chunk':
-        calls.get(entry[1])?.traffic?.chunk(entry[2], entry[3]);
+        calls.get(entry[1])?.streams?.chunk(entry[2], entry[3]);
         break;
       case 'close':
-        calls.get(entry[1])?.traffic?.close(entry[2], entry[3]);
+        calls.get(entry[1])?.streams?.close(entry[2], entry[3]);
         break;
       case 'credit':
-        calls.get(entry[1])?.traffic?.credit(entry[2], entry[3]);
+        calls.get(entry[1])?.streams?.credit(entry[2], entry[3]);
         break;
       case 'drop':
         calls
           .get(entry[1])
-          ?.traffic?.drop(entry[2], new DOMException('The receiver stopped reading', 'AbortError'));
+          ?.streams?.drop(entry[2], new DOMException('The receiver stopped reading', 'AbortError'));
         break;
       case 'fetched':
         fetches.answered(entry);

@@ -92,7 +92,7 @@ export class Fetches {
     const call = this.#calls.get(entry[1]);
     const pending = this.#take(call, id);
     if (call === undefined || pending === undefined) return;
-    const stream = entry[9] ? this.#calls.traffic(call).receive(id) : undefined;
+    const stream = entry[9] ? this.#calls.streams(call).receive(id) : undefined;
     if (stream === undefined) pending.unwatch?.();
     else stream.onOver = pending.unwatch;
     const status = entry[3];
@@ -117,7 +117,7 @@ export class Fetches {
   failed(callId: number, id: number, message: string): void {
     const error = new TypeError(message);
     const call = this.#calls.get(callId);
-    call?.traffic?.abandon(id, error);
+    call?.streams?.abandon(id, error);
     const pending = this.#take(call, id);
     pending?.unwatch?.();
     pending?.reject(new HostFailure(message));
@@ -170,7 +170,7 @@ export class Fetches {
           reject(reason);
           if (this.#calls.get(call.id) !== call) return;
           this.#emit('drop', call.id, id);
-          this.#calls.traffic(call).abandon(id, reason);
+          this.#calls.streams(call).abandon(id, reason);
         });
       mapSet(fetches.pending, id, { resolve, reject, unwatch, head: method === 'HEAD' });
       const inPieces = whole !== undefined && lengthOf(whole) > WHOLE_LENGTH_MAX;
@@ -178,13 +178,13 @@ export class Fetches {
       const more = source !== undefined || inPieces;
       this.#emit('fetch', call.id, id, method, url, redirect, headers, inOne, more, inPieces);
       if (source !== undefined) void this.#upload(call, id, fetches, source);
-      else if (inPieces) this.#calls.traffic(call).sendWhole(id, whole).send();
+      else if (inPieces) this.#calls.streams(call).sendWhole(id, whole).send();
     });
   }
 
   /** Sends a streamed body. One that fails or is too large ends its fetch. */
   async #upload(call: Call, id: number, fetches: PendingFetches, source: ByteSource): Promise<void> {
-    const outbound = this.#calls.traffic(call).send(id, source);
+    const outbound = this.#calls.streams(call).send(id, source);
     const end = await outbound.run(this.#calls.settings.fetchRequestBodyBytes);
     if (end !== 'failed' && end !== 'large') return;
     if (end === 'large') this.#emit('drop', call.id, id);

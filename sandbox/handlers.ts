@@ -76,7 +76,7 @@ export class Handlers {
   }
 
   #invoke(call: Call, entry: CallEntry): unknown {
-    const body = entry[4] ? this.#calls.traffic(call).receive(OWN_STREAM) : entry[3];
+    const body = entry[4] ? this.#calls.streams(call).receive(OWN_STREAM) : entry[3];
     const environmentAt = TEXTS_AT + entry[5];
     const event = textOf(entry, TEXTS_AT, environmentAt);
     const environment = textOf(entry, environmentAt, entry.length);

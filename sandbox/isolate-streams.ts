@@ -5,7 +5,7 @@
 import type { Emit } from '../src/protocol/bridge.ts';
 import { Inbound } from './inbound.ts';
 import { Outbound } from './outbound.ts';
-import { OutboundWhole } from './outbound-buffered.ts';
+import { OutboundBuffered } from './outbound-buffered.ts';
 import { MapIntrinsic, mapForEach, mapGet, mapSet } from './web/primordials.ts';
 import type { ByteSource } from './web/streams/byte-source.ts';
 
@@ -16,7 +16,7 @@ export class IsolateStreams {
   readonly #call: number;
   readonly #emit: Emit;
   readonly #inbound: Map<number, Inbound> = new MapIntrinsic();
-  readonly #outbound: Map<number, Outbound | OutboundWhole> = new MapIntrinsic();
+  readonly #outbound: Map<number, Outbound | OutboundBuffered> = new MapIntrinsic();
 
   constructor(call: number, emit: Emit) {
     this.#call = call;
@@ -38,8 +38,8 @@ export class IsolateStreams {
   }
 
   /** Opens a stream out of the isolate for a body in memory; `send` begins it. */
-  sendWhole(stream: number, body: string | ArrayBuffer): OutboundWhole {
-    const outbound = new OutboundWhole(this.#call, stream, this.#emit, body);
+  sendWhole(stream: number, body: string | ArrayBuffer): OutboundBuffered {
+    const outbound = new OutboundBuffered(this.#call, stream, this.#emit, body);
     mapSet(this.#outbound, stream, outbound);
     return outbound;
   }

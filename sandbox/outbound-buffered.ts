@@ -30,7 +30,7 @@ const PIECE_BYTES = 64 * 1024;
 /** A character is at most three bytes of UTF-8. */
 const PIECE_CHARS = 21 * 1024;
 
-export class OutboundWhole {
+export class OutboundBuffered {
   readonly #call: number;
   readonly #stream: number;
   readonly #emit: Emit;

@@ -83,7 +83,7 @@ export function registerRoutes(
     acceptance: delivery.acceptance,
     taskAcceptance: delivery.taskAcceptance,
     deliveryOrders: delivery.deliveryOrders,
-    webhookTests: delivery.webhookTests,
+    testEvents: delivery.testEvents,
     statementKeys: store.statementKeys,
     ...(product && { product }),
     dispatch,

@@ -38,12 +38,12 @@ export class CellHeartbeat {
   }
 
   /** Bytes have arrived. */
-  ended(): void {
+  heard(): void {
     this.#unansweredPings = 0;
   }
 
   /** It counts pings and not time: a host that stalls must not take its cells for dead. */
-  get isTooLong(): boolean {
+  get isSilentTooLong(): boolean {
     const silentMs = this.#unansweredPings * PING_EVERY_MS;
     if (silentMs <= this.#limitMs) return false;
     if (silentMs > this.#limitMs * STARVED_TIMES_MAX) return true;

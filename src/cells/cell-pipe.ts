@@ -37,7 +37,7 @@ export class CellPipe extends FrameWriter {
     readInTurns(pipe, (piece) => {
       // A cell that is busy writing is not silent; one that never ends a frame holds its calls past
       // their time.
-      this.#heartbeat.ended();
+      this.#heartbeat.heard();
       if (!reader.push(piece)) breach('sent a broken frame');
     });
     // A broken pipe ends with the exit of the process, which is where it is handled.

@@ -192,7 +192,7 @@ export class CellProcess {
     const overdue = excused ? [] : this.#tasks.overdueOwners(now);
     if (memory.overBound) {
       this.kill(memory.words, 'memory');
-    } else if (!hostStalled && this.#heartbeat.isTooLong) {
+    } else if (!hostStalled && this.#heartbeat.isSilentTooLong) {
       this.kill(`was silent for ${this.#limits.cellHeartbeatMs} ms`, 'silent');
     } else if (overdue.length > 0) {
       if (!this.#unwellReported) this.#culprits = overdue;

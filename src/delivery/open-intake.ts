@@ -31,7 +31,7 @@ export interface DeliveryIntake {
   readonly acceptance: EventAcceptance;
   readonly taskAcceptance: TaskAcceptance;
   readonly deliveryOrders: DeliveryOrders;
-  readonly webhookTests: TestEvents;
+  readonly testEvents: TestEvents;
 }
 
 /** Call it before the first change of the store: recipients are cached from then on. */
@@ -46,6 +46,6 @@ export function openIntake({ store, worker, limits, clock, randomBytes }: Intake
     acceptance,
     taskAcceptance: new TaskAcceptance({ outbox: store.taskOutbox, worker, clock, randomBytes }),
     deliveryOrders: new DeliveryOrders({ rows, worker, limits }),
-    webhookTests: new TestEvents({ acceptance, randomBytes }),
+    testEvents: new TestEvents({ acceptance, randomBytes }),
   };
 }

@@ -9,7 +9,7 @@ import { Transform, type TransformCallback } from 'node:stream';
  */
 export const HELD_BYTES = 1_024;
 
-export class Meter extends Transform {
+export class ByteLimit extends Transform {
   readonly #bytesMax: number;
   readonly #tooMany: () => Error;
   readonly #explain: (cause: Error) => Error;

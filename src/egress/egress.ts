@@ -11,7 +11,7 @@ import { pipeline, Readable } from 'node:stream';
 import type { Limits } from '../limits.ts';
 import { BODILESS_STATUSES } from '../model/bodiless-statuses.ts';
 import { SmallChunkRate } from '../model/small-chunks.ts';
-import { Meter } from './byte-limit.ts';
+import { ByteLimit } from './byte-limit.ts';
 import { ConnectionPools, type PoolLease, targetOf } from './connection-pools.ts';
 import { type Connect, checkTarget, connectorTo, refusedTarget } from './connector.ts';
 import { Deadline } from './deadline.ts';
@@ -306,8 +306,8 @@ export class Egress {
     const why = (cause: Error) => this.#errorOf(cause, deadline, url.origin);
     // Attack: stacked codings that expand to gigabytes on the way to a small body. Each stage is
     // metered.
-    const metered = stages.flatMap((stage) => [new Meter(bytesMax, tooMany), stage]);
-    const body = new Meter(bytesMax, tooMany, why);
+    const metered = stages.flatMap((stage) => [new ByteLimit(bytesMax, tooMany), stage]);
+    const body = new ByteLimit(bytesMax, tooMany, why);
     pipeline([source, ...metered, body], () => undefined);
     const cut = () => body.destroy(deadline.signal.reason);
     deadline.signal.addEventListener('abort', cut, { once: true });
@@ -349,7 +349,7 @@ function meteredBody(
       : new EgressError('The body of the request broke off.', {
           detail: `The body of the request: ${cause.message}`,
         });
-  const meter = new Meter(bytesMax, tooMany, broken);
+  const meter = new ByteLimit(bytesMax, tooMany, broken);
   pipeline(body, meter, () => undefined);
   return meter;
 }

@@ -13,7 +13,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { LimitMet, Limits } from '../limits.ts';
 import { SmallChunkRate } from '../model/small-chunks.ts';
-import { Meter } from './byte-limit.ts';
+import { ByteLimit } from './byte-limit.ts';
 import { Deadline } from './deadline.ts';
 import { EgressError, type FetchResult, overLimit } from './egress-error.ts';
 import { FetchTally } from './fetch-tally.ts';
@@ -113,7 +113,7 @@ export class ProductClient {
   async send(request: ProductRequest, signal: AbortSignal): Promise<ProductResponse> {
     const { productMs: max, productRequestsInFlightPerInstallation } = this.#limits;
     const { owner } = request;
-    let sent: Meter | undefined;
+    let sent: ByteLimit | undefined;
     const deadline = new Deadline(signal, max, () => late({ name: 'productMs', max }, request, sent));
     const tooMany = this.#tally.begin(owner, productRequestsInFlightPerInstallation);
     const over = (result: FetchResult) => {
@@ -142,7 +142,7 @@ export class ProductClient {
 
   async #dispatch(
     request: ProductRequest,
-    body: Meter | undefined,
+    body: ByteLimit | undefined,
     deadline: Deadline,
   ): Promise<Dispatcher.ResponseData> {
     const { method, path, headers, owner } = request;
@@ -184,7 +184,7 @@ export class ProductClient {
       source.on('error', () => undefined).destroy();
       throw refused;
     }
-    const body = new Meter(max, tooMany, (cause) => this.#errorOf(cause, deadline));
+    const body = new ByteLimit(max, tooMany, (cause) => this.#errorOf(cause, deadline));
     pipeline([source, body], () => undefined);
     const cut = () => body.destroy(deadline.signal.reason);
     deadline.signal.addEventListener('abort', cut, { once: true });
@@ -203,11 +203,11 @@ export class ProductClient {
    *
    * @throws EgressError if its length is over the limit
    */
-  #metered(request: IncomingMessage): Meter {
+  #metered(request: IncomingMessage): ByteLimit {
     const max = this.#limits.productRequestBodyBytes;
     const tooMany = () => overLimit({ name: 'productRequestBodyBytes', max }, 'tooLarge');
     if (Number(request.headers['content-length'] ?? 0) > max) throw tooMany();
-    const meter = new Meter(max, tooMany);
+    const meter = new ByteLimit(max, tooMany);
     request.once('close', () => {
       if (!request.readableEnded)
         meter.destroy(new EgressError('The body of the request broke off.', { result: 'canceled' }));
@@ -228,7 +228,7 @@ export class ProductClient {
  * The error of a time-out. It is the sender's fault where all that it has sent of its body was
  * passed on, and the rest did not come.
  */
-function late(limit: LimitMet, { body: request }: ProductRequest, sent: Meter | undefined): EgressError {
+function late(limit: LimitMet, { body: request }: ProductRequest, sent: ByteLimit | undefined): EgressError {
   const isAwaited = request !== undefined && !request.complete && sent?.readableLength === 0;
   if (!isAwaited) return overLimit(limit, 'timeout');
   return new EgressError('The body of the request came too slowly.', { result: 'canceled', limit });

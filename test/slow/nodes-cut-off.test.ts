@@ -21,7 +21,7 @@ test.skipIf(!HAS_POSTGRES)(
     expect(cutOff.withoutRetryAfter).toBe(0);
     expect(Object.keys(other.statuses)).toEqual(['202']);
     expect(Object.keys(calls.statuses)).toEqual(['200']);
-    expect(result.logged).toEqual([
+    expect(result.logged, JSON.stringify(result.causes)).toEqual([
       expect.stringContaining('the database is not available'),
       expect.stringContaining('the database answers again'),
     ]);

@@ -12,8 +12,8 @@ import type { DatabaseState } from '../engine.ts';
 /** Without a failure for this long, it is over: longer than a statement waits for a lock. */
 const QUIET_MS = 8_000;
 /**
- * The same after the database did not answer at all. Its return is certain, but a statement that
- * was sent right before it may still wait for a lock.
+ * The same after the database did not answer at all, from its return on. The return is certain, but
+ * a statement that is sent right after it may wait for a lock of a session that is still ending.
  */
 const QUIET_AFTER_LOSS_MS = 5_000;
 /** Between two notes to the workers that writes succeed again. */
@@ -24,7 +24,12 @@ export interface AvailabilityParts {
   readonly ticks: () => number;
   /** Receives the beginning of a failure. */
   failed(cause: unknown): void;
-  /** Receives the end of a failure. @param failures statements that failed meanwhile */
+  /**
+   * Receives the end of a failure.
+   *
+   * @param lastedMs until the database was back, or a statement failed for the last time
+   * @param failures statements that failed meanwhile
+   */
   recovered(lastedMs: number, failures: number): void;
   /** Receives that writes succeed again after one did not. */
   back(): void;
@@ -108,6 +113,7 @@ export class Availability {
 
   /** The connection for notices works again. */
   found(): void {
+    if (this.#trouble !== undefined) this.#failedAt = this.#parts.ticks();
     this.#isLost = false;
     this.#cut = undefined;
     this.#isWritable = true;
@@ -144,6 +150,6 @@ export class Availability {
     const now = this.#parts.ticks();
     if (now - this.#failedAt < (hasBeenLost ? QUIET_AFTER_LOSS_MS : QUIET_MS)) return this.#endSoon();
     this.#trouble = undefined;
-    this.#parts.recovered(Math.round(now - since), failures);
+    this.#parts.recovered(Math.round(this.#failedAt - since), failures);
   }
 }

@@ -69,8 +69,8 @@ export class PostgresEngine implements Engine {
   };
   readonly #options: PostgresOptions;
   readonly #pool: Pool;
-  /** The open connections of the pool. */
-  readonly #clients = new Set<object>();
+  /** The open connections of the pool → when each was connected, by the monotonic clock. */
+  readonly #clients = new Map<object, number>();
   readonly #availability: Availability;
   readonly #connection: NodeConnection;
   #listener: EngineListener | undefined;
@@ -82,7 +82,7 @@ export class PostgresEngine implements Engine {
     this.clock = clock.now;
     this.#availability = availabilityOf(options, () => this.#listener?.isBack());
     this.#pool = connectionPool({ ...connectionSettings(options.url), max: options.connections });
-    this.#pool.on('connect', (client) => this.#clients.add(client));
+    this.#pool.on('connect', (client) => this.#clients.set(client, options.ticks()));
     this.#pool.on('remove', (client) => this.#clients.delete(client));
     const cutSessions = new CutSessions(options.ticks);
     this.#connection = new NodeConnection({
@@ -97,8 +97,8 @@ export class PostgresEngine implements Engine {
       availability: this.#availability,
       // Their statements would wait for an answer until the end of their time.
       cut: () => {
-        for (const client of this.#clients) {
-          cutSessions.add(client);
+        for (const [client, connectedAt] of this.#clients) {
+          cutSessions.add(client, connectedAt);
           cutOff(client);
         }
       },

@@ -42,7 +42,7 @@ import {
   type BundlerHealth,
   type CellHealth,
   type Exposition,
-  operationsRoutes,
+  healthAndMetricsRoutes,
 } from './health-and-metrics.ts';
 import { completionsRoutes } from './installations/completions.ts';
 import { configurationRoutes } from './installations/configuration.ts';
@@ -142,7 +142,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
     return done(new AnnexError('ROUTE_UNKNOWN', `No route ${request.method} ${path}.`));
   });
   productApiRoutes(app, parts);
-  operationsRoutes(app, parts);
+  healthAndMetricsRoutes(app, parts);
   app.register(async (root) => {
     await root.register(swagger, {
       openapi: {

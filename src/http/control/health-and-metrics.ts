@@ -40,7 +40,7 @@ export interface BundlerHealth {
   readonly layers: BundlerLayers;
 }
 
-export function operationsRoutes(
+export function healthAndMetricsRoutes(
   app: FastifyInstance,
   { metrics, cells, bundlers, database }: OperationsParts,
 ): void {

@@ -2,7 +2,7 @@
  * Reads the blocks of a manifest: components in the quick insert menu
  * (`docs/contract/manifest.md#blocks`).
  *
- * Does not check that the code has a component for each; the inspection at publish does
+ * Does not check that the code has a component for each; the check of the probe at publish does
  * (`publish/probe-check.ts`).
  */
 import { readImagePath } from './manifest-page.ts';

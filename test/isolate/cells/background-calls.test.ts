@@ -17,7 +17,7 @@ import { cellSources } from '../../support/built-once.ts';
 
 const QUEUED = 120;
 
-/** IsolateOpenings, and a list of the isolates made, each with its kind. */
+/** Openings, and a list of the isolates made, each with its kind. */
 function openings(backgroundMax: number) {
   const made: string[] = [];
   const gate = new IsolateOpenings<string>(backgroundMax);

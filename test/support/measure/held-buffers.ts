@@ -1,4 +1,4 @@
-/** Measures the memory of buffers that are still referenced. */
+/** Collects garbage, and measures the memory of buffers that are still referenced. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

@@ -38,6 +38,8 @@ export interface CutResult extends Verdict {
   /** From the end of the cut to the first 202 of the node that was cut off. */
   readonly firstAcceptedMs: number;
   readonly logged: readonly string[];
+  /** The error of each line. */
+  readonly causes: readonly unknown[];
   readonly ready: readonly [during: number, after: number];
   readonly otherReady: readonly [during: number, after: number];
   readonly isAlive: boolean;
@@ -45,7 +47,7 @@ export interface CutResult extends Verdict {
 
 export async function cutNode(options: CutOptions): Promise<CutResult> {
   const cluster = await PostgresCluster.start();
-  const proxy = await DroppingProxy.start(cluster.port);
+  const proxy = await DroppingProxy.start({ host: '127.0.0.1', port: cluster.port });
   try {
     const env = { ANNEX_LIMIT_DELIVERY_LEASE_MS: String(options.leaseMs) };
     const nodes = [{ databaseUrl: cluster.url(proxy.port) }, {}];
@@ -95,6 +97,7 @@ async function cut(group: NodeGroup, proxy: DroppingProxy, options: CutOptions):
   await node.logged('the database answers again', linesBefore);
   const after = await ready();
   const called = calls.answers.filter(({ at }) => at >= since && at < over);
+  const lines = node.lines.slice(linesBefore);
   const refusedAt = called.find(({ status }) => status !== 200)?.at ?? over;
   return {
     inFlight: mayRepeat.length,
@@ -103,10 +106,8 @@ async function cut(group: NodeGroup, proxy: DroppingProxy, options: CutOptions):
     calls: refusalsIn(called),
     callsServedForMs: Math.round(refusedAt - since),
     firstAcceptedMs,
-    // With the cause, for a test that fails.
-    logged: node.lines
-      .slice(linesBefore)
-      .map(({ level, msg, err }) => `${level} ${msg}${err === undefined ? '' : ` ${JSON.stringify(err)}`}`),
+    logged: lines.map(({ level, msg }) => `${level} ${msg}`),
+    causes: lines.map(({ err }) => err),
     ready: [during.node, after.node],
     otherReady: [during.other, after.other],
     isAlive: nodes.every(({ isAlive }) => isAlive),

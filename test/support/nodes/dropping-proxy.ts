@@ -3,7 +3,14 @@
  * network looks like from both ends. New connections are accepted, and never answered.
  */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer,
+  type NetConnectOpts,
+  type Server,
+  type Socket,
+} from 'node:net';
 
 export class DroppingProxy {
   readonly #server: Server;
@@ -14,8 +21,7 @@ export class DroppingProxy {
     this.#server = server;
   }
 
-  /** @param to port on this machine, or path of a socket */
-  static async start(to: number | string): Promise<DroppingProxy> {
+  static async start(to: NetConnectOpts): Promise<DroppingProxy> {
     // Half-open: a proxy that answers an end with an end would be no partition.
     const server = createServer({ allowHalfOpen: true });
     const proxy = new DroppingProxy(server);
@@ -48,11 +54,10 @@ export class DroppingProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #join(near: Socket, to: number | string): void {
+  #join(near: Socket, to: NetConnectOpts): void {
     this.#keep(near);
     if (this.#isDropping) return this.#mute(near);
-    const place = typeof to === 'string' ? { path: to } : { port: to, host: '127.0.0.1' };
-    const far = connect({ ...place, allowHalfOpen: true });
+    const far = connect({ ...to, allowHalfOpen: true });
     this.#keep(far);
     for (const [from, other] of [
       [near, far],

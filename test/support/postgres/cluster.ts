@@ -24,6 +24,7 @@ const SETTINGS = {
   full_page_writes: 'off',
   autovacuum: 'off',
   wal_level: 'minimal',
+  max_wal_size: '256MB',
   max_wal_senders: '0',
   max_connections: '200',
 };

@@ -172,7 +172,7 @@ export const CHANGES: Readonly<Record<string, StoreChange>> = {
   'rotated webhook secret': ({ webhookSecrets }, { whole: { installationId } }) =>
     webhookSecrets.rotate({ installationId, level: 'site', place: 'p1' }, { overlapMs: 60_000 }, BY),
   'test event of a webhook': (store, { whole: { installationId } }) =>
-    intakeOn(store).webhookTests.send(
+    intakeOn(store).testEvents.send(
       { installationId, level: 'site', place: 'p1', organization: 'acme', integration: 'hello' },
       'site_view',
       BY,

@@ -1,4 +1,7 @@
-/** Metrics of a service hold nothing of it once it has stopped; a process may start several. */
+/**
+ * The metrics of the process hold nothing of a service that has stopped; a process may start
+ * several.
+ */
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { CallMetrics } from '../../../src/calls/call-metrics.ts';

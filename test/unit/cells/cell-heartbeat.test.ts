@@ -22,41 +22,41 @@ function cell(starvedShare: number) {
 test('a cell that leaves more pings unanswered than the limit allows is silent for too long', () => {
   const { heartbeat, ping } = cell(0);
   ping(5);
-  expect(heartbeat.isTooLong).toBe(false);
+  expect(heartbeat.isSilentTooLong).toBe(false);
   ping(1);
-  expect(heartbeat.isTooLong).toBe(true);
+  expect(heartbeat.isSilentTooLong).toBe(true);
 });
 
-test('one byte ends the heartbeat', () => {
+test('one byte ends the silence', () => {
   const { heartbeat, ping } = cell(0);
   ping(5);
-  heartbeat.ended();
+  heartbeat.heard();
   ping(5);
-  expect(heartbeat.isTooLong).toBe(false);
+  expect(heartbeat.isSilentTooLong).toBe(false);
 });
 
 test('time for which it waits for a core does not count', () => {
   const { heartbeat, ping } = cell(0.5);
   ping(10);
-  expect(heartbeat.isTooLong).toBe(false);
+  expect(heartbeat.isSilentTooLong).toBe(false);
   ping(1);
-  expect(heartbeat.isTooLong).toBe(true);
+  expect(heartbeat.isSilentTooLong).toBe(true);
 });
 
-test('waiting before the heartbeat does not count', () => {
+test('waiting before the silence does not count', () => {
   let waitedMs = 0;
   const heartbeat = new CellHeartbeat(LIMIT_MS, () => waitedMs);
   heartbeat.pinged();
   waitedMs = 60_000;
-  heartbeat.ended();
+  heartbeat.heard();
   for (let time = 0; time < 6; time += 1) heartbeat.pinged();
-  expect(heartbeat.isTooLong).toBe(true);
+  expect(heartbeat.isSilentTooLong).toBe(true);
 });
 
 test('a cell that only ever waits is ended at six times the limit', () => {
   const { heartbeat, ping } = cell(1);
   ping(30);
-  expect(heartbeat.isTooLong).toBe(false);
+  expect(heartbeat.isSilentTooLong).toBe(false);
   ping(1);
-  expect(heartbeat.isTooLong).toBe(true);
+  expect(heartbeat.isSilentTooLong).toBe(true);
 });

@@ -11,7 +11,7 @@ beforeEach(() => {
   availability = new Availability({
     ticks: () => Date.now(),
     failed: (cause) => reported.push(`failed: ${String(cause)}`),
-    recovered: (_lastedMs, failures) => reported.push(`recovered after ${failures} failures`),
+    recovered: (lastedMs, failures) => reported.push(`over after ${lastedMs} ms, ${failures} failed`),
     back: () => reported.push('back'),
   });
 });
@@ -28,12 +28,13 @@ test('statements that fail one after the other are one failure', () => {
   vi.advanceTimersByTime(7_999);
   expect(reported).toEqual(['failed: locked', 'back']);
   vi.advanceTimersByTime(1);
-  expect(reported).toEqual(['failed: locked', 'back', 'recovered after 2 failures']);
+  expect(reported).toEqual(['failed: locked', 'back', 'over after 1000 ms, 2 failed']);
 });
 
-test('a statement that still waited for a lock is a part of the loss', () => {
+test('a statement that waits for a lock right after a loss is a part of it', () => {
   availability.lost('no answer', true);
   expect(availability.state).toEqual({ reachable: false, writable: false });
+  vi.advanceTimersByTime(10_000);
   availability.found();
   // A statement has waited for the lock.
   vi.advanceTimersByTime(4_000);
@@ -43,7 +44,7 @@ test('a statement that still waited for a lock is a part of the loss', () => {
   vi.advanceTimersByTime(4_999);
   expect(reported).toEqual(['failed: no answer', 'back']);
   vi.advanceTimersByTime(1);
-  expect(reported).toEqual(['failed: no answer', 'back', 'recovered after 1 failures']);
+  expect(reported).toEqual(['failed: no answer', 'back', 'over after 14000 ms, 1 failed']);
 });
 
 test('health checks and workers learn of a return at once, before it is reported', () => {

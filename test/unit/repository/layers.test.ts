@@ -305,7 +305,7 @@ describe('layers', () => {
     // Pure rules and settings without values may be shared.
     const shared = /^src\/(cli|model)\/|^src\/(settings|version|own-files)\.ts$/;
     const ofMachine =
-      /^src\/cli\/(backup|copy|vault-rotate|demo|temporary-service|sdk-declarations|dev\/|testing\/|operator|doctor|typed-folder|upload-folder)/;
+      /^src\/cli\/(backup|copy|vault-rotate|demo|temporary-service|sdk-declarations|dev\/|testing\/|operator|doctor|typed-folder)/;
     // An upload has the files that the service's bundler would reach, by the same rules.
     const ofUploads = /^src\/(bundle\/|limits\.ts)/;
     const isShared = (path: string, target: string) =>

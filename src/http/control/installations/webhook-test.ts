@@ -24,7 +24,7 @@ import { forRuntimeAt, type WebhookRouteParts, webhookTarget } from './webhook-r
 
 export interface WebhookTestRouteParts extends WebhookRouteParts {
   readonly installations: Pick<Installations, 'read' | 'problemsOf'>;
-  readonly webhookTests: Pick<TestEvents, 'send'>;
+  readonly testEvents: Pick<TestEvents, 'send'>;
 }
 
 /** No event type belongs to an organization as a whole. */
@@ -77,7 +77,7 @@ export function webhookTestRoutes(app: TypedApp, parts: WebhookTestRouteParts): 
         if (level === 'organization') throw unknownTarget(installation);
         const type = selectedType(installation, webhook.eventTypes, request.body.type);
         const by = actorOf(request);
-        const { eventId, deliveries } = await parts.webhookTests.send({ ...installation, level }, type, by);
+        const { eventId, deliveries } = await parts.testEvents.send({ ...installation, level }, type, by);
         return reply.code(202).send({ eventId, deliveries });
       },
     );
