@@ -67,11 +67,13 @@ export class EventStream<Followed extends Item> extends Readable {
   readonly #source: Source<Followed>;
   readonly #begin: Begin;
   readonly #following: ReturnType<Source<Followed>['follow']>;
-  /** Items that were written while earlier ones are sent; undefined from then on. */
-  #waiting: Followed[] | undefined = [];
+  /** Batches that were written while earlier items are sent; undefined from then on. */
+  #waiting: (readonly Followed[])[] | undefined = [];
   #waitingBytes = 0;
   /** Ids of the earlier items that were sent; in the end, the last of them. */
   #earlier = new Set<string>();
+  /** Id of the first of the newest items that were sent; empty where all were sent. */
+  #oldest = '';
   #isOver = false;
   #pushedBytes = 0;
   /** Bytes that the client had read at the last comment; -1 before the first. */
@@ -136,10 +138,14 @@ export class EventStream<Followed extends Item> extends Readable {
     this.#push(': following\n\n');
     const { after, earlier = 0 } = this.#begin;
     if (after !== undefined) await this.#resume(after);
-    else if (earlier > 0) this.#sendEarlier(await this.#source.newest(earlier));
+    else if (earlier > 0) {
+      const newest = await this.#source.newest(earlier);
+      if (newest.length === earlier) this.#oldest = newest[0]?.id ?? '';
+      this.#sendEarlier(newest);
+    }
     const written = this.#waiting ?? [];
     this.#waiting = undefined;
-    this.#send(this.#notSent(written));
+    for (const batch of written) this.#send(this.#notSent(batch));
     // What was read last may still be handed over.
     this.#earlier = new Set([...this.#earlier].slice(-EARLIER_IDS_KEPT));
   }
@@ -173,15 +179,19 @@ export class EventStream<Followed extends Item> extends Readable {
     if (Math.max(this.readableLength, this.#waitingBytes) > this.#begin.bufferBytes) this.finish('slow');
     else if (this.#waiting === undefined) this.#send(this.#notSent(items));
     else {
-      this.#waiting.push(...items);
+      this.#waiting.push(items);
       for (const item of items) this.#waitingBytes += this.#source.bytesOf(item);
     }
   }
 
-  /** The same array where no item of it was sent: its text is shared with other followers. */
+  /**
+   * The same array where no item of it was sent: its text is shared with other followers. A batch
+   * of which an item was sent was written before the newest items were read: what is older than
+   * these is not for the client.
+   */
   #notSent(items: readonly Followed[]): readonly Followed[] {
     return items.some(({ id }) => this.#earlier.has(id))
-      ? items.filter(({ id }) => !this.#earlier.has(id))
+      ? items.filter(({ id }) => !this.#earlier.has(id) && id > this.#oldest)
       : items;
   }
 
