@@ -1,7 +1,7 @@
 /** Bounds of Web Crypto: both sides of each, floods, and neighbours that are served meanwhile. */
 import type { webcrypto } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Installed } from '../../../support/service.ts';
+import { type Installed, PATIENT } from '../../../support/service.ts';
 import { CryptoService } from '../../../support/web/crypto-service.ts';
 
 let cell: CryptoService;
@@ -9,7 +9,7 @@ let cell: CryptoService;
 let patient: CryptoService;
 let neighbour: Installed;
 beforeAll(async () => {
-  cell = await CryptoService.start();
+  cell = await CryptoService.start({ probeWallMs: PATIENT.probeWallMs });
   patient = await CryptoService.start({ callCpuMs: 20_000 });
   neighbour = await cell.install();
 });
