@@ -1,7 +1,6 @@
 /**
  * Adds "Did you mean …?" to esbuild's error about an import that the SDK does not export.
  */
-
 import type { Problem } from '../model/problem.ts';
 import { nearest } from '../model/spelling-hint.ts';
 import { SDK_SOURCE } from './sdk-source.ts';

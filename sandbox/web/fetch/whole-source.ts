@@ -2,7 +2,6 @@
  * A byte source over bytes in memory: for the stream of a Blob, or of a body made from a Blob, a
  * string, bytes or a form.
  */
-
 import { type Bytes, copyBytes, subBytes } from '../encoding/bytes.ts';
 import { utf8Encode } from '../encoding/utf8.ts';
 import { isView, min, typedArrayByteLength } from '../primordials.ts';

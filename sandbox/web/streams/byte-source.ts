@@ -2,7 +2,6 @@
  * A source of bytes for the body of a Request or Response: a stream from the host, or a tenant's
  * stream. Not a ReadableStream, because most bodies are read whole and need none.
  */
-
 import { type Bytes, joinBytes } from '../encoding/bytes.ts';
 import { List, push } from '../list.ts';
 import { PromiseIntrinsic } from '../primordials.ts';

@@ -9,7 +9,6 @@
  * object. A tenant may have replaced the methods that it calls for that; none of them returns a
  * clock.
  */
-
 import { wrapMethod } from '../memory/memory-refusals.ts';
 import { ballast, carriedBy, carryInHeap } from '../memory/native-memory-accounting.ts';
 import {

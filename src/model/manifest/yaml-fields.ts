@@ -5,7 +5,6 @@
  * A reader always gets a value of the right type, an empty one where the text has none, so that one
  * pass lists every problem. Callers must check `problems` before they use the result.
  */
-
 import { type Problem, problem, warning } from '../problem.ts';
 import { nearest } from '../spelling-hint.ts';
 import type { YamlPath, YamlSource } from './yaml-source.ts';
