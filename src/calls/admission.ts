@@ -42,16 +42,19 @@ export class Waiting {
   readonly order: number;
   /** Key of the sender of its body, where the body is still being sent. */
   readonly uploader: string | undefined;
+  /** A call in flight waits for it. */
+  readonly isNested: boolean;
   readonly #leave: (waiting: Waiting) => void;
   readonly #settled = Promise.withResolvers<'admitted' | Refusal>();
 
   constructor(
-    { behind, order, uploader }: Pick<Waiting, 'behind' | 'order' | 'uploader'>,
+    { behind, order, uploader, isNested }: Pick<Waiting, 'behind' | 'order' | 'uploader' | 'isNested'>,
     leave: (waiting: Waiting) => void,
   ) {
     this.behind = behind;
     this.order = order;
     this.uploader = uploader;
+    this.isNested = isNested;
     this.#leave = leave;
   }
 
@@ -120,10 +123,16 @@ export class Admission {
    * Asks for a place.
    *
    * @param uploader key of the sender of the body, where the body is still being sent
+   * @param isNested whether a call in flight waits for this one
    * @returns `admitted`: the call holds a place; or its place in the queue; or why there is neither
    */
-  enter(tenant: string, limits: InstallationLimits, uploader?: string): 'admitted' | Waiting | Refusal {
-    if (this.#closed) return 'closed';
+  enter(
+    tenant: string,
+    limits: InstallationLimits,
+    uploader?: string,
+    isNested = false,
+  ): 'admitted' | Waiting | Refusal {
+    if (this.#closed && !isNested) return 'closed';
     if (uploader !== undefined && !this.#uploads.hasRoom(this.#limits.callsInFlight, uploader))
       return 'uploads';
     let queue = this.#queues.get(tenant);
@@ -132,7 +141,8 @@ export class Admission {
       this.#queues.set(tenant, queue);
     }
     queue.limits = limits;
-    if (!this.#hasRoom(queue) || !hasUploadRoom(queue, uploader)) return this.#wait(queue, uploader);
+    if (!this.#hasRoom(queue) || !hasUploadRoom(queue, uploader))
+      return this.#wait(queue, uploader, isNested);
     if (uploader !== undefined) this.#uploads.take(uploader);
     this.#run(queue, uploader);
     return 'admitted';
@@ -162,17 +172,20 @@ export class Admission {
     this.#admitNext();
   }
 
-  /** Admits no further calls, and refuses those that wait. */
+  /**
+   * Admits no further calls, and refuses those that wait, except the nested ones: calls in flight
+   * are served to their end.
+   */
   close(): void {
     this.#closed = true;
     for (const queue of this.#queues.values()) {
-      for (const waiting of allWaiting(queue)) waiting.settle('closed');
-      queue.waiting.clear();
-      queue.uploads?.waiting.clear();
+      for (const waiting of allWaiting(queue)) {
+        if (waiting.isNested || !this.#unqueue(queue, waiting)) continue;
+        if (waiting.uploader !== undefined) this.#uploads.giveBack(waiting.uploader);
+        waiting.settle('closed');
+      }
+      this.#sort(queue);
     }
-    this.#waiting = 0;
-    this.#idle.clear();
-    this.#busy.clear();
   }
 
   /**
@@ -195,7 +208,7 @@ export class Admission {
     this.#uploads.giveBack(uploader);
   }
 
-  #wait(queue: Queue, uploader: string | undefined): Waiting | Refusal {
+  #wait(queue: Queue, uploader: string | undefined, isNested: boolean): Waiting | Refusal {
     const { callsInFlightPerInstallation } = queue.limits;
     const waitingUploads = queue.uploads?.waiting.size ?? 0;
     const refusal = this.#fullQueue(queue, waitingUploads, uploader);
@@ -205,7 +218,7 @@ export class Admission {
     }
     const isOwn = queue.running >= callsInFlightPerInstallation || !hasUploadRoom(queue, uploader);
     const behind = isOwn ? 'callsInFlightPerInstallation' : 'callsInFlight';
-    const waiting = new Waiting({ behind, order: this.#arrived++, uploader }, (one) => {
+    const waiting = new Waiting({ behind, order: this.#arrived++, uploader, isNested }, (one) => {
       if (!this.#unqueue(queue, one)) return;
       if (uploader !== undefined) this.#uploads.giveBack(uploader);
       this.#sort(queue);

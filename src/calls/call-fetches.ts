@@ -10,6 +10,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Egress, EgressError, type OutboundRequest, type OutboundResponse } from '../egress/egress.ts';
+import type { ErrorCode } from '../errors.ts';
 import type { LimitName, Limits } from '../limits.ts';
 import type { FetchMessage, LogLevel } from '../protocol/wire.ts';
 import type { CallStreams, SendToCell } from './call-streams.ts';
@@ -54,6 +55,7 @@ export class PendingFetches {
   #begun = 0;
   #failed = 0;
   readonly #met = new Set<LimitName>();
+  #faultCode: ErrorCode | undefined;
   /** Those that wait for their answer, as the isolate sees it, with the beginning of each. */
   readonly #waiting = new Map<number, { readonly url: string; readonly since: number }>();
 
@@ -64,6 +66,11 @@ export class PendingFetches {
   /** Limits that the fetches have met. */
   get met(): ReadonlySet<LimitName> {
     return this.#met;
+  }
+
+  /** The first error with which one of them has failed for a reason of the platform. */
+  get faultCode(): ErrorCode | undefined {
+    return this.#faultCode;
   }
 
   /** The oldest fetches that have no answer yet, each by the origin of its URL. */
@@ -152,6 +159,7 @@ export class PendingFetches {
       const request = { ...requested, owner, depth, limits, ...(hosts && { hosts }) };
       const response = await egress.fetch(request, signal);
       const { status, statusText, redirected } = response;
+      this.#faultCode ??= response.faultCode;
       const whole = await wholeBody(response);
       if (response.own && REFUSALS.has(status)) await this.#holdBack(signal);
       this.leave(stream);

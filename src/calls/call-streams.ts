@@ -72,15 +72,19 @@ export class CallStreams {
     this.#outgoing.set(stream, outgoing);
   }
 
-  /** Handles a message of the cell. @returns false where the cell broke a rule */
-  receive(message: StreamMessage, bytes: Buffer): boolean {
+  /**
+   * Handles a message of the cell. @returns false where the cell broke a rule
+   *
+   * @param brokenOff the outcome of a stream that the code breaks off
+   */
+  receive(message: StreamMessage, bytes: Buffer, brokenOff: Outcome = 'exception'): boolean {
     switch (message.t) {
       case 'chunk':
         return this.#incoming.get(message.stream)?.receive(bytes) ?? false;
       case 'close': {
         const { stream, error } = message;
         const incoming = this.#incoming.get(stream);
-        return (error === undefined ? incoming?.close() : incoming?.breakOff(error, 'exception')) ?? false;
+        return (error === undefined ? incoming?.close() : incoming?.breakOff(error, brokenOff)) ?? false;
       }
       case 'credit':
         return this.#outgoing.get(message.stream)?.credit(message.chunks) ?? false;

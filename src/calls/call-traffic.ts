@@ -3,6 +3,7 @@
  * when the first of them begins.
  */
 import type { Readable } from 'node:stream';
+import type { ErrorCode } from '../errors.ts';
 import type { LimitName } from '../limits.ts';
 import type { FetchMessage, Outcome, StreamMessage } from '../protocol/wire.ts';
 import { type CallFetchParts, PendingFetches } from './call-fetches.ts';
@@ -45,7 +46,8 @@ export class CallTraffic {
     // The body of a request has failed, and its fetch with it: in the isolate its place is free
     // already.
     else if (message.t === 'close' && message.error !== undefined) this.#fetches?.leave(message.stream);
-    return this.#streams?.receive(message, bytes) ?? message.t === 'drop';
+    const brokenOff = this.faultCode === undefined ? 'exception' : 'internalError';
+    return this.#streams?.receive(message, bytes, brokenOff) ?? message.t === 'drop';
   }
 
   /** Begins a fetch. @returns false where the cell broke a rule */
@@ -57,6 +59,11 @@ export class CallTraffic {
   /** Limits that its fetches have met. */
   get met(): ReadonlySet<LimitName> | undefined {
     return this.#fetches?.met;
+  }
+
+  /** The error with which one of its fetches has failed for a reason of the platform. */
+  get faultCode(): ErrorCode | undefined {
+    return this.#fetches?.faultCode;
   }
 
   /** Its fetches that have no answer yet, in words. */

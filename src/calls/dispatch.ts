@@ -91,7 +91,7 @@ export class Dispatch {
     const cooling = this.#cooling(target.tenant);
     if (cooling) return this.#turnAway(cooling);
     const { uploader } = caller;
-    const entered = this.#admission.enter(target.tenant, target.limits, uploader);
+    const entered = this.#admission.enter(target.tenant, target.limits, uploader, caller.depth > 0);
     if (entered !== 'admitted') {
       const refused = await this.#wait(entered, target, requestId, caller);
       if (refused) return refused;
@@ -99,7 +99,7 @@ export class Dispatch {
     return this.#start(target, envelope, requestId, caller);
   }
 
-  /** Admits no further calls; settles when those in flight have ended. */
+  /** Admits only calls within calls in flight; settles when those in flight have ended. */
   async drain(): Promise<void> {
     this.#admission.close();
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));

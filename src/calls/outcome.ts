@@ -43,6 +43,17 @@ export function outcomeError(outcome: Outcome, { limit }: { limit?: LimitMet } =
 }
 
 /**
+ * The error for a call whose code failed after a request of it to this service had failed with this
+ * code.
+ */
+export const platformFault = (faultCode: ErrorCode): AnnexError =>
+  new AnnexError(
+    faultCode,
+    `A request of the integration to this service failed for a reason of the platform (${faultCode}), and the call after it.`,
+    { extra: { outcome: 'internalError' satisfies Outcome } },
+  );
+
+/**
  * The limit that ended a call, with its value for the target: a cell only reports which one it was.
  */
 export function limitMet({ limit }: CallEnd, limits: Limits): LimitMet | undefined {

@@ -10,12 +10,17 @@ import type { Egress } from '../egress/egress.ts';
 import type { AnnexError } from '../errors.ts';
 import type { LimitName, Limits } from '../limits.ts';
 import { scriptKey, type Target } from '../model/target.ts';
-import type { CallEnd, FetchMessage, LogLevel, StreamMessage } from '../protocol/wire.ts';
-import type { Caller, CallObserver, CallResult, Envelope } from './call.ts';
+import type { CallEnd, FetchMessage, LogLevel, Outcome, StreamMessage } from '../protocol/wire.ts';
+import type { Caller, CallObserver, CallResponse, CallResult, Envelope } from './call.ts';
 import { CallTraffic } from './call-traffic.ts';
 import type { IncomingBodies } from './incoming-body.ts';
-import { limitMet } from './outcome.ts';
+import { limitMet, platformFault } from './outcome.ts';
 import type { RefusalPace } from './refusal-pace.ts';
+
+/** Ends of code that something else has failed, or that waited for it. */
+const FAILURES: ReadonlySet<Outcome> = new Set(['exception', 'exceededWallTime']);
+const SERVER_ERROR = 500;
+const PLATFORM: Outcome = 'internalError';
 
 /** What a call needs while it runs. */
 export interface RunningCallParts {
@@ -129,14 +134,14 @@ export class RunningCall implements CellTask {
       this.#collecting = true;
       this.#open().collectAnswer((body) => {
         this.#answered = true;
-        this.#resolve({ outcome: 'ok', response: { status, headers, body } });
+        this.#resolve(this.#resultOf({ status, headers, body }));
       });
       return true;
     }
     this.#answered = true;
     this.clientPaced ||= more === true;
     const body = more ? this.#open().answer() : bytes;
-    this.#resolve({ outcome: 'ok', response: { status, headers, body } });
+    this.#resolve(this.#resultOf({ status, headers, body }));
     return true;
   }
 
@@ -156,12 +161,36 @@ export class RunningCall implements CellTask {
   end(end: CallEnd): void {
     this.caller.onLeft = undefined;
     if (end.outcome === 'exceededWallTime') this.#logWaiting();
-    this.#traffic?.end(end.outcome);
-    const complete = withMet(end, this.#traffic?.met);
+    const faultCode = this.#traffic?.faultCode;
+    if (faultCode !== undefined && !this.#answered && FAILURES.has(end.outcome))
+      this.#refused = platformFault(faultCode);
+    const complete = withMet(this.#endOf(end), this.#traffic?.met);
+    this.#traffic?.end(complete.outcome);
     this.#parts.ended(this, complete);
     if (this.#answered) return;
     const refusal = this.#refused;
-    this.#resolve(refusal ? { outcome: 'loadShed', refusal } : unanswered(complete, this.target.limits));
+    this.#resolve(
+      refusal ? { outcome: complete.outcome, refusal } : unanswered(complete, this.target.limits),
+    );
+  }
+
+  /**
+   * The result of an answer. A failure behind a request that failed for a reason of the platform,
+   * as while the database is away, is not one of the code: no event is lost by it.
+   */
+  #resultOf(response: CallResponse): CallResult {
+    const faultCode = response.status >= SERVER_ERROR ? this.#traffic?.faultCode : undefined;
+    if (faultCode === undefined) return { outcome: 'ok', response };
+    if (!Buffer.isBuffer(response.body)) response.body.destroy();
+    const refusal = platformFault(faultCode);
+    this.#refused = refusal;
+    return { outcome: PLATFORM, refusal };
+  }
+
+  /** The end as it counts. */
+  #endOf(end: CallEnd): CallEnd {
+    if (this.#refused === undefined || end.outcome === 'loadShed') return end;
+    return { outcome: PLATFORM, cpuMs: end.cpuMs, detail: this.#refused.message };
   }
 
   /** Says for what a call that took too long was waiting. */

@@ -8,6 +8,7 @@
  * send text.
  */
 import { pipeline, Readable } from 'node:stream';
+import type { ErrorCode } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { BODILESS_STATUSES } from '../model/bodiless-statuses.ts';
 import { SmallChunkRate } from '../model/small-chunks.ts';
@@ -19,7 +20,7 @@ import { Decoding } from './decoding.ts';
 import { EgressError, type FetchResult, overLimit } from './egress-error.ts';
 import { FetchTally } from './fetch-tally.ts';
 import { joinedAnswers } from './joined-answer.ts';
-import type { FindLoopback, Loopback } from './loopback.ts';
+import { type FindLoopback, type Loopback, PLATFORM_FAULT } from './loopback.ts';
 import { dnsLookup, type Lookup } from './name-resolution.ts';
 import { explain } from './network-errors.ts';
 import type { EgressPolicy, Target } from './policy.ts';
@@ -66,6 +67,8 @@ export interface OutboundResponse {
   readonly body: Readable;
   /** Whether this service has answered, in process. */
   readonly own?: true;
+  /** The code of the error, where the request failed for a reason of the platform. */
+  readonly faultCode?: ErrorCode;
 }
 
 export interface EgressParts {
@@ -108,6 +111,7 @@ interface Answer {
   readonly body: Readable;
   readonly lease: PoolLease;
   readonly own: boolean;
+  readonly faultCode: ErrorCode | undefined;
 }
 
 export class Egress {
@@ -263,11 +267,11 @@ export class Egress {
     );
     try {
       const { statusCode, statusText, headers, body: source } = await Promise.race([answered, deadline.over]);
-      const raw = headers as unknown as string[];
+      const received = tenantResponseHeaders(headers as unknown as string[]);
       return {
         status: statusCode,
         statusText: reasonPhrase(statusText),
-        headers: tenantResponseHeaders(raw),
+        ...(loopback ? withoutMark(received) : { headers: received, faultCode: undefined }),
         body: source,
         lease,
         own: loopback !== undefined,
@@ -296,7 +300,7 @@ export class Egress {
 
   #respond(
     { method, url }: Hop,
-    { status, statusText, headers, body: source, lease, own }: Answer,
+    { status, statusText, headers, body: source, lease, own, faultCode }: Answer,
     { redirected, limits, deadline, over }: ResponseParts,
   ): OutboundResponse {
     const isBodiless = method === 'HEAD' || BODILESS_STATUSES.has(status);
@@ -321,7 +325,7 @@ export class Egress {
     });
     const decodedHeaders =
       stages.length === 0 ? headers : headers.filter(([name]) => !ENCODED.has(name.toLowerCase()));
-    const origin = { url: url.href, redirected, ...(own && { own }) };
+    const origin = { url: url.href, redirected, ...(own && { own }), ...(faultCode && { faultCode }) };
     return { status, statusText, ...origin, headers: decodedHeaders, body };
   }
 
@@ -332,6 +336,12 @@ export class Egress {
     return isAborted ? (first as Error) : explain(first, where, this.#limits);
   }
 }
+
+/** The headers of an answer in process, and what its mark says. */
+const withoutMark = (headers: [string, string][]) => ({
+  headers: headers.filter(([name]) => name !== PLATFORM_FAULT),
+  faultCode: valuesOf(headers, PLATFORM_FAULT)[0] as ErrorCode | undefined,
+});
 
 /** A body with a bound on its bytes. @throws EgressError if a buffer is too long */
 function meteredBody(

@@ -5,7 +5,17 @@
  * loopback, in a private network or behind the operator's proxy, which the policy refuses. So these
  * fetches enter the listeners in process.
  */
+import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+
+/**
+ * The header by which a listener marks an answer in process: the request failed for a reason of the
+ * platform. Its value is the code of the error. The egress takes it off.
+ *
+ * Attack: an endpoint answers a fetch of its own installation with the mark, so that all of its
+ * failures count as the platform's and are repeated. The name is random, and no code sees it.
+ */
+export const PLATFORM_FAULT = `annex-platform-fault-${randomUUID()}`;
 
 /** A URL of this service. */
 export interface Loopback {

@@ -11,12 +11,14 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { PLATFORM_FAULT } from '../egress/loopback.ts';
 import { AnnexError, type ErrorCode } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { ENDPOINT_KEY } from '../model/identifiers.ts';
 import { limitError } from '../model/limit-met.ts';
 import { withoutTokens } from '../model/redaction.ts';
 import { AllowedMethods } from './allowed-methods.ts';
+import { inProcessDepth } from './loopback-listeners.ts';
 
 /** Answers every error and every unknown route of this instance. */
 export function answerErrors(app: FastifyInstance): void {
@@ -147,6 +149,9 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
       : {};
   request.log[level]({ code, ...more }, message);
   if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
+  // A failure of the code behind it is the platform's.
+  if (blame === 'platform' && inProcessDepth(request.raw.socket) !== undefined)
+    reply.header(PLATFORM_FAULT, code);
   // RFC 6750, section 3: a 401 names the scheme that would be accepted.
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   if (CLOSING.has(code)) reply.header('connection', 'close');

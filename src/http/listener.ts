@@ -21,6 +21,7 @@ import { within } from '../model/bounded-wait.ts';
 import { answerBadHttp, answerByHand, answerError, answerErrors, answerExpectation } from './error-answer.ts';
 import type { AnswersTo } from './host-header.ts';
 import { lazySerializers } from './lazy-serializers.ts';
+import { inProcessDepth } from './loopback-listeners.ts';
 import { boundPipelines } from './pipelining-limit.ts';
 import { headRefusal } from './request-head.ts';
 import { routableUrl } from './routable-url.ts';
@@ -42,7 +43,9 @@ export interface ListenerParts {
   readonly hostSetting: string;
   /** The class of the server's requests. */
   readonly requests: typeof IncomingMessage;
-  /** During shutdown, requests on open connections are refused. */
+  /**
+   * During shutdown, requests on open connections are refused. Those of calls in flight are served.
+   */
   isStopping(): boolean;
 }
 
@@ -101,7 +104,7 @@ export function listener({
       reply.hijack();
       return;
     }
-    if (isStopping()) {
+    if (isStopping() && inProcessDepth(request.raw.socket) === undefined) {
       reply.header('connection', 'close');
       return done(new AnnexError('SERVICE_STOPPING', 'The service is shutting down.'));
     }
