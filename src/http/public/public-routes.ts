@@ -78,12 +78,17 @@ export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): voi
   // For the framework, no method has a body: otherwise it would refuse content types that it cannot
   // parse, and raw traffic may have any. `BodyReader` reads them.
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  const hasSharedOrigin = isShared(parts.publicUrl);
   const serveEndpoint = async (request: FastifyRequest, reply: FastifyReply) => {
     const authorized = await authorizer.authorize(request);
     if (typeof authorized === 'string') {
       return reply.code(400).type('text/plain; charset=utf-8').send(`Unsupported version ${authorized}`);
     }
     try {
+      const below = hasSharedOrigin ? belowEndpoint(request, authorized) : undefined;
+      // A cache in front must not answer programs with it.
+      if (below !== undefined)
+        return reply.code(307).headers({ location: below, 'cache-control': 'no-store' }).send();
       if (isScriptRequest(request, authorized)) return await sendScript(reply, authorized, answeringParts);
       return await serve(request, reply, authorized, answeringParts);
     } catch (cause) {
@@ -231,7 +236,7 @@ async function answer(
   const { withheld } = sendAnswer(
     reply.raw,
     response,
-    cookieScope(authorized, parts),
+    cookieScope(request, authorized, parts),
     target.contentSecurityPolicy,
   );
   if (withheld !== undefined) {
@@ -244,24 +249,50 @@ async function answer(
 /**
  * Where the cookies of an answer may apply: on a shared origin only below the endpoint's own path.
  *
- * @returns undefined for envelopes, which browsers do not send: all headers are sent unchanged
+ * @returns undefined for the host product's envelopes: all headers are sent unchanged
  */
 function cookieScope(
+  { headers }: Pick<FastifyRequest, 'headers'>,
   { kind, target, pathAndQuery, isContent }: AuthorizedRequest,
   { publicUrl }: PublicRouteParts,
 ): CookieScope | undefined {
-  if (kind === 'envelope') return undefined;
-  if (isContent) return contentScope(publicUrl);
-  if (publicUrl !== undefined && hasOwnOrigins(publicUrl)) return OWN_ORIGIN;
-  return { path: endpointPath(target.publicEndpoint), isRoot: !pathAndQuery.startsWith('/') };
+  // Attack: a page that signs an envelope, with the secret that its code has. Browsers name their
+  // origin with each POST.
+  if (kind === 'envelope' && headers.origin === undefined && headers['sec-fetch-site'] === undefined)
+    return undefined;
+  const withoutCookies = { ...(isContent && { withoutCookies: true }) };
+  if (!isShared(publicUrl)) return withoutCookies;
+  return { ...withoutCookies, path: endpointPath(target.publicEndpoint), isRoot: isRoot(pathAndQuery) };
 }
-const OWN_ORIGIN: CookieScope = {};
 
-/** No cookie applies; other headers are withheld as on the public origin. */
-const contentScope = (publicUrl: string | undefined): CookieScope => ({
-  withoutCookies: true,
-  ...(publicUrl !== undefined && !hasOwnOrigins(publicUrl) && { path: '' }),
-});
+/** Whether endpoints share an origin. The content origin has the form of the public one. */
+const isShared = (publicUrl: string | undefined): boolean =>
+  publicUrl === undefined || !hasOwnOrigins(publicUrl);
+
+/** Whether a request is for the endpoint itself, without a slash behind it. */
+const isRoot = (pathAndQuery: string): boolean => !pathAndQuery.startsWith('/');
+
+/**
+ * Keeps pages and workers of an endpoint below its path. Browsers derive from the folder of a URL
+ * what relative URLs mean, where the cookies of a script apply, and which requests a service worker
+ * serves. Attack: for `/KEY`, that folder is `/`, with all other endpoints.
+ *
+ * @returns where the browser has to ask instead, relative to the URL; undefined if nowhere
+ * @throws AnnexError REQUEST_INVALID for a service worker
+ */
+function belowEndpoint(
+  { method, headers }: Pick<FastifyRequest, 'method' | 'headers'>,
+  { kind, target, pathAndQuery }: AuthorizedRequest,
+): string | undefined {
+  if (kind === 'envelope' || !isRoot(pathAndQuery)) return undefined;
+  if (headers['service-worker'] !== undefined || headers['sec-fetch-dest'] === 'serviceworker')
+    throw new AnnexError(
+      'REQUEST_INVALID',
+      'A service worker of this path would serve all endpoints. Serve its script from a path below the endpoint.',
+    );
+  const isPage = headers['sec-fetch-mode'] === 'navigate' && (method === 'GET' || method === 'HEAD');
+  return isPage ? `${target.endpointKey}/${pathAndQuery}` : undefined;
+}
 
 /**
  * Counts an answer in the budget until its last byte has been sent. Attack: clients that ask for

@@ -1,38 +1,23 @@
 /**
  * Decides which headers of an integration's answer are sent.
  *
- * Framing headers belong to the host. Headers that apply to a whole origin are refused on an origin
- * that endpoints share. And headers that a proxy in front takes for commands from the application
- * behind it, to serve a file for example, belong to the operator.
+ * Framing headers belong to the host. Those in `withheld-headers.ts` are withheld: they speak for a
+ * whole origin, or give orders to a proxy in front.
  */
 import { HOP_BY_HOP } from '../../model/hop-by-hop.ts';
+import { WITHHELD } from '../withheld-headers.ts';
 import { type CookieScope, confineCookie } from './set-cookie.ts';
 
 /** Dropped silently: integrations pass on headers that they fetched, and the host sets its own. */
 const isFraming = (name: string): boolean => name === 'content-length' || HOP_BY_HOP.has(name);
 
-/** Refused on every origin. */
-const REFUSED: ReadonlyMap<string, string> = new Map([
-  ['alt-svc', 'sends browsers to another server for the whole origin'],
-  ['clear-site-data', 'clears cookies of the whole domain, those of the host product too'],
-  ['public-key-pins', 'locks browsers out of the origin'],
-  ['strict-transport-security', 'decides on TLS for the whole origin'],
-  ['x-accel-redirect', 'has nginx serve what lies behind it'],
-  ['x-lighttpd-send-file', 'has lighttpd serve a file'],
-  ['x-reproxy-url', 'has a proxy fetch another URL'],
-  ['x-sendfile', 'has a web server serve a file'],
-]);
-
-/** Refused if endpoints share an origin. */
-const REFUSED_ON_SHARED: ReadonlyMap<string, string> = new Map([
-  ...REFUSED,
-  ['accept-ch', 'asks browsers for hints with every request to the origin'],
-  ['critical-ch', 'has browsers repeat requests to the origin'],
-  ['nel', 'has browsers report failures of the whole origin'],
-  ['origin-agent-cluster', 'decides on the process of the whole origin'],
-  ['report-to', 'sends reports of the whole origin elsewhere'],
-  ['service-worker-allowed', 'lets a worker of one endpoint serve all the others'],
-]);
+/**
+ * The types that a worker's script may have (all JavaScript types of WHATWG's MIME Sniffing), in
+ * any of several values.
+ */
+const SCRIPT_TYPE = /(?:java|ecma|j|live)script/i;
+const WORKER_AT_ROOT =
+  'content-type, because a worker of this path would serve all endpoints: scripts belong below the endpoint';
 
 export interface AnswerHeaders {
   /** Names and values, alternating. */
@@ -49,7 +34,7 @@ export function answerHeaders(
   headers: readonly (readonly [string, string])[],
   cookieScope: CookieScope | undefined,
 ): AnswerHeaders {
-  const refused = cookieScope?.path === undefined ? REFUSED : REFUSED_ON_SHARED;
+  const table = WITHHELD[cookieScope?.path === undefined ? 'every origin' : 'a shared origin'];
   const flat: string[] = [];
   let withheld: Set<string> | undefined;
   for (const [name, value] of headers) {
@@ -59,10 +44,15 @@ export function answerHeaders(
       flat.push(name, value);
       continue;
     }
-    const why = refused.get(lower);
+    const why = table.why(lower);
     if (why !== undefined) {
       withheld ??= new Set();
       withheld.add(`${lower}, which ${why}`);
+    } else if (cookieScope.isRoot && lower === 'content-type' && SCRIPT_TYPE.test(value)) {
+      // Attack: `/KEY?sw`, whose scope is `/` by default, out of the cache of the browser or of a
+      // CDN, where no header shows that a worker asks. Without a type it is no worker's script.
+      withheld ??= new Set();
+      withheld.add(WORKER_AT_ROOT);
     } else if (lower === 'set-cookie') {
       const cookie = confineCookie(value, cookieScope);
       if (cookie.value !== undefined) flat.push(name, cookie.value);

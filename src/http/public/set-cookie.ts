@@ -15,7 +15,7 @@ export interface CookieScope {
   readonly path?: string;
   /**
    * Whether the request was for exactly that path: a cookie without a path would then apply to the
-   * whole origin (RFC 6265, section 5.1.4).
+   * whole origin (RFC 6265, section 5.1.4), and so would a service worker.
    */
   readonly isRoot?: boolean;
 }

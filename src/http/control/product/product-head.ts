@@ -5,6 +5,7 @@
  * the host's name, or mean something for the whole origin of the control listener.
  */
 import type { HeaderPairs } from '../../../egress/request-head.ts';
+import { WITHHELD } from '../../withheld-headers.ts';
 
 /** The header that carries the statement. */
 export const CALLER_HEADER = 'x-platform-caller';
@@ -20,21 +21,14 @@ const NOT_SENT: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Not passed back. `annex-version` is that of Annex. Attack: pages of other origins read answers of
- * the control listener, or a cookie or a rule is set for the whole origin, on which the API is.
+ * Not passed back, besides the headers that speak for more than their answer
+ * (`http/withheld-headers.ts`). `annex-version` is that of Annex. Attack: pages of other origins
+ * read answers of the control listener, or a cookie or a rule is set for the whole origin, on which
+ * the API is.
  */
 const NOT_ANSWERED: ReadonlySet<string> = new Set([
-  ...['set-cookie', 'set-cookie2', 'clear-site-data', 'strict-transport-security', 'alt-svc'],
-  ...['content-security-policy', 'content-security-policy-report-only', 'x-content-type-options'],
-  ...[
-    'annex-version',
-    'nel',
-    'report-to',
-    'service-worker-allowed',
-    'public-key-pins',
-    'x-accel-redirect',
-    'x-sendfile',
-  ],
+  ...['set-cookie', 'content-security-policy', 'content-security-policy-report-only'],
+  ...['x-content-type-options', 'annex-version'],
 ]);
 
 /** @param raw names and values in turn, as the client sent them */
@@ -65,6 +59,7 @@ export function answeredHeaders(headers: HeaderPairs): Record<string, string | s
   const passed: Record<string, string | string[]> = {};
   for (const [name, value] of headers) {
     if (NOT_ANSWERED.has(name) || name.startsWith('access-control-')) continue;
+    if (WITHHELD['a shared origin'].why(name) !== undefined) continue;
     const before = Object.hasOwn(passed, name) ? [passed[name] ?? []].flat() : [];
     Object.defineProperty(passed, name, {
       value: before.length === 0 ? value : [...before, value],
