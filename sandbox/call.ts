@@ -89,6 +89,8 @@ export interface Call {
 export interface Timer {
   readonly callback: Function;
   readonly parameters: readonly unknown[];
+  /** The asynchronous context in which it was set (`web/current-call.ts`). */
+  readonly context: unknown;
   /** Delay of an interval; undefined for a timeout. */
   readonly everyMs: number | undefined;
   /** Timer nesting level: how many timers, each set by the one before, led to this one. */

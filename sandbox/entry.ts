@@ -19,6 +19,7 @@ import { createConsole } from './web/console/console.ts';
 import { setCryptoPort } from './web/crypto/crypto-port.ts';
 import { createJobPort, type JobPort } from './web/crypto/job-port.ts';
 import { setRandomBytes } from './web/crypto/random.ts';
+import { setContext, setRunningCall } from './web/current-call.ts';
 import { DOMException } from './web/dom-exception.ts';
 import { setFetchSource } from './web/fetch/fetch-source.ts';
 import { exposeGlobals, installGlobals } from './web/globals.ts';
@@ -46,6 +47,7 @@ export function start(
   const askRandom = guardedNumberQuestion(randomBytes);
   const calls = new Calls(emit);
   const timers = createTimers(calls, emit);
+  setRunningCall(() => calls.running());
 
   // A synchronous question occupies a thread of the cell while the CPU clock of its call stands
   // still, so questions are bounded.
@@ -82,6 +84,7 @@ interface Receivers {
 function entryReceiver({ calls, timers, jobs, fetches, handlers }: Receivers): Enter {
   return function enter(...entry: Entry): void {
     calls.enter(entry[1]);
+    setContext(undefined);
     switch (entry[0]) {
       case 'call':
         void handlers.answer(calls.begin(entry[1]), entry);

@@ -8,3 +8,13 @@
  * are left out of the bundle.
  */
 declare const MODE: 'production' | 'development';
+
+/**
+ * Second parameter of a script that has `node:async_hooks`: the asynchronous context of the code
+ * that runs.
+ */
+declare const __context: {
+  get(): unknown;
+  set(context: unknown): void;
+  run<T>(context: unknown, call: () => T): T;
+};

@@ -6,6 +6,7 @@
  * module to its argument (docs/decisions/guest-contract.md). So an error of a module that loads is
  * caught inside the isolate, and never read from outside.
  */
+import { currentContext, runInContext, setContext } from './web/current-call.ts';
 import { apply, isArray, setPrototypeOf, slice } from './web/primordials.ts';
 
 /** The member by which the SDK takes envelopes in parts instead of multipart. */
@@ -41,6 +42,7 @@ export async function loadIntegration(factory: unknown): Promise<Integration> {
     (entry: unknown) => {
       namespace = entry;
     },
+    { get: currentContext, set: setContext, run: runInContext },
   ]);
   const exported = (namespace as { default?: unknown }).default;
   // A worker that is made asynchronously. The time that this takes counts as loading.

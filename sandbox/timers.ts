@@ -10,6 +10,7 @@
  */
 import type { Emit } from '../src/protocol/bridge.ts';
 import type { Call, Calls, Timer } from './call.ts';
+import { currentContext, runInContext } from './web/current-call.ts';
 import { reportException } from './web/events/uncaught.ts';
 import {
   apply,
@@ -137,7 +138,10 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
     if (typeof callback !== 'function') throw new TypeError('A timer needs a function to call.');
     const delayMs = toLong(timeout);
     const everyMs = repeats ? delayMs : undefined;
-    return set({ callback, parameters, everyMs, nesting, clearable: true }, delayMs);
+    return set(
+      { callback, parameters, context: currentContext(), everyMs, nesting, clearable: true },
+      delayMs,
+    );
   }
 
   function clear(timer: unknown): void {
@@ -161,7 +165,7 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
         emit('timer', callId, id, effectiveMs(timer.everyMs, nesting));
       }
       try {
-        apply(timer.callback, globalThis, timer.parameters as unknown[]);
+        runInContext(timer.context, () => apply(timer.callback, globalThis, timer.parameters as unknown[]));
       } catch (thrown) {
         reportException(thrown);
       }
@@ -169,7 +173,8 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
       nesting = 0;
     },
     later(callback, delayMs) {
-      set({ callback, parameters: [], everyMs: undefined, nesting: 0, clearable: false }, delayMs);
+      const context = currentContext();
+      set({ callback, parameters: [], context, everyMs: undefined, nesting: 0, clearable: false }, delayMs);
     },
     globals: {
       setTimeout(handler, timeout = 0, ...parameters) {

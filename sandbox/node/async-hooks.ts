@@ -3,56 +3,47 @@
  *
  * V8 does not tell JavaScript when an async function continues. So a bundle that has this module
  * is compiled without `async` functions: each `await` becomes a call of `Promise.prototype.then`,
- * which this module wraps, as it wraps the timers. Each callback runs with the values that were set
- * when it was registered. Bundles without this module keep their native functions.
+ * which this module wraps. Each callback runs with the values that were set when it was registered.
+ * Bundles without this module keep their native functions.
+ *
+ * The isolate holds the values: it carries them to timers and microtasks, and begins each entry
+ * without any (`../web/current-call.ts`).
  *
  * It will not follow a top-level `await`, nor emit the hooks of `createHook`.
  */
 
-type Values = ReadonlyMap<object, unknown>;
+/** The values of all storages for some code; undefined for none. */
+type Values = ReadonlyMap<object, unknown> | undefined;
 
-/** The values of all storages for the code that runs. */
-let current: Values = new Map();
-
-function runWith<T>(values: Values, call: () => T): T {
-  const before = current;
-  current = values;
-  try {
-    return call();
-  } finally {
-    current = before;
-  }
-}
+const current = (): Values => __context.get() as Values;
 
 /** The same function, run with the values of now; anything else is returned as it is. */
 function bound<T>(callback: T): T {
   if (typeof callback !== 'function') return callback;
-  const values = current;
+  const values = current();
   const wrapped = function (this: unknown, ...passed: unknown[]): unknown {
-    return runWith(values, () => Reflect.apply(callback, this, passed));
+    return __context.run(values, () => Reflect.apply(callback, this, passed));
   };
   return wrapped as T;
 }
 
 const nativeThen = Promise.prototype.then;
+const nativeFromAsync = Array.fromAsync;
 
-function wrapSchedulers(): void {
-  Object.defineProperty(Promise.prototype, 'then', {
-    value: function then<T>(this: Promise<T>, fulfilled?: never, rejected?: never) {
-      return Reflect.apply(nativeThen, this, [bound(fulfilled), bound(rejected)]);
-    },
-    writable: true,
-    configurable: true,
-  });
-  const global = globalThis as unknown as Record<string, (...values: unknown[]) => unknown>;
-  for (const name of ['queueMicrotask', 'setTimeout', 'setInterval']) {
-    const schedule = global[name];
-    if (schedule === undefined) continue;
-    const value = (callback: unknown, ...rest: unknown[]): unknown => schedule(bound(callback), ...rest);
-    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
-  }
-}
-wrapSchedulers();
+Object.defineProperty(Promise.prototype, 'then', {
+  value: function then<T>(this: Promise<T>, fulfilled?: never, rejected?: never) {
+    return Reflect.apply(nativeThen, this, [bound(fulfilled), bound(rejected)]);
+  },
+  writable: true,
+  configurable: true,
+});
+Object.defineProperty(Array, 'fromAsync', {
+  value: function fromAsync(this: unknown, items: never, map?: never, self?: unknown) {
+    return Reflect.apply(nativeFromAsync, this, [items, bound(map), self]);
+  },
+  writable: true,
+  configurable: true,
+});
 
 export class AsyncLocalStorage<T> {
   static bind<F>(callback: F): F {
@@ -60,46 +51,55 @@ export class AsyncLocalStorage<T> {
   }
 
   static snapshot() {
-    const values = current;
+    const values = current();
     return <R>(call: (...passed: unknown[]) => R, ...passed: unknown[]): R =>
-      runWith(values, () => call(...passed));
+      __context.run(values, () => call(...passed));
+  }
+
+  readonly name: string;
+  readonly #defaultValue: T | undefined;
+
+  constructor({ name = '', defaultValue }: { name?: string; defaultValue?: T } = {}) {
+    this.name = name;
+    this.#defaultValue = defaultValue;
   }
 
   getStore(): T | undefined {
-    return current.get(this) as T | undefined;
+    const values = current();
+    return values?.has(this) === true ? (values.get(this) as T) : this.#defaultValue;
   }
 
   run<R>(store: T, call: (...passed: unknown[]) => R, ...passed: unknown[]): R {
-    return runWith(new Map(current).set(this, store), () => call(...passed));
+    return __context.run(new Map(current()).set(this, store), () => call(...passed));
   }
 
   exit<R>(call: (...passed: unknown[]) => R, ...passed: unknown[]): R {
-    return runWith(this.#without(), () => call(...passed));
+    return __context.run(this.#without(), () => call(...passed));
   }
 
-  /**
-   * Sets the value until the code that runs gives way. Calls of an integration share an isolate:
-   * a value that stayed would be seen by the next call.
-   */
+  /** Sets the value until the code that runs gives way. */
   enterWith(store: T): void {
-    const before = current;
-    const entered = new Map(current).set(this, store);
-    current = entered;
-    const leave = (): void => {
-      if (current === entered) current = before;
-    };
-    void Reflect.apply(nativeThen, Promise.resolve(), [leave]);
+    enter(new Map(current()).set(this, store));
   }
 
   disable(): void {
-    current = this.#without();
+    enter(this.#without());
   }
 
   #without(): Values {
-    const values = new Map(current);
+    const values = new Map(current());
     values.delete(this);
     return values;
   }
+}
+
+/**
+ * Sets the values until the code that runs gives way. Attack: a value that stays is seen by code of
+ * another call. So what follows begins without any value, however many were set before.
+ */
+function enter(values: Values): void {
+  __context.set(values);
+  void Reflect.apply(nativeThen, Promise.resolve(), [() => __context.set(undefined)]);
 }
 
 export class AsyncResource {
@@ -108,18 +108,18 @@ export class AsyncResource {
   }
 
   readonly type: string;
-  readonly #values = current;
+  readonly #values = current();
 
   constructor(type: string) {
     this.type = type;
   }
 
   runInAsyncScope<R>(call: (...passed: unknown[]) => R, self?: unknown, ...passed: unknown[]): R {
-    return runWith(this.#values, () => Reflect.apply(call, self, passed));
+    return __context.run(this.#values, () => Reflect.apply(call, self, passed));
   }
 
   bind<F>(callback: F): F {
-    return runWith(this.#values, () => bound(callback));
+    return __context.run(this.#values, () => bound(callback));
   }
 
   emitDestroy(): this {

@@ -10,6 +10,7 @@ import { DOMException } from './dom-exception.ts';
 import { FormData } from './fetch/form-data.ts';
 import { Headers } from './fetch/headers.ts';
 import './console/inspect-interface.ts';
+import { currentContext, runInContext } from './current-call.ts';
 import { TextDecoder } from './encoding/text-decoder.ts';
 import { TextEncoder } from './encoding/text-encoder.ts';
 import { reportError, reportException, setExceptionLog } from './events/uncaught.ts';
@@ -192,9 +193,10 @@ function expose(target: object, name: string, value: unknown): void {
  * Waits one microtask: `await` of a primitive looks up nothing that a tenant could have replaced.
  */
 async function runLater(callback: () => void): Promise<void> {
+  const context = currentContext();
   await undefined;
   try {
-    callback();
+    runInContext(context, callback);
   } catch (thrown) {
     reportException(thrown);
   }

@@ -23,6 +23,7 @@ import { ASYNC_HOOKS } from './node-modules.ts';
 import { sourceOptions } from './source-options.ts';
 import {
   type AbsentSink,
+  CONTEXT,
   displayName,
   NODE,
   NODE_GLOBALS,
@@ -60,7 +61,9 @@ const optionsOf = ({ files, mode }: BundleJob, manner: Manner, onAbsent: AbsentS
     minifyWhitespace: true,
     minifyIdentifiers: manner.shortNames,
     minifySyntax: manner.shortNames,
-    banner: { js: `(async function (${RUN}) { "use strict";` },
+    banner: {
+      js: `(async function (${manner.asyncAsPromises ? `${RUN}, ${CONTEXT}` : RUN}) { "use strict";`,
+    },
     footer: { js: '})' },
     // V8 does not parse decorators yet; a classic script has no `import.meta`.
     supported: {

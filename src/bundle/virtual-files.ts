@@ -63,6 +63,11 @@ const RAW_TEXT = /\.raw\.(?:js|mjs|cjs|ts|css)$/i;
 
 /** Parameter of the finished script: a function that receives the namespace of the entry module. */
 export const RUN = '__run';
+/**
+ * Its second parameter, where it has `node:async_hooks`: the asynchronous context of the isolate
+ * (`sandbox/web/current-call.ts`).
+ */
+export const CONTEXT = '__context';
 
 /** What esbuild is asked to inject: the names of Node.js that code may use without an import. */
 export const NODE_GLOBALS = 'node-globals';

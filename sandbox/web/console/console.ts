@@ -5,11 +5,13 @@
  * It only formats. `write` decides how many lines a call may write, and where they go.
  */
 
+import { OfCall } from '../current-call.ts';
 import {
   captureStackTrace,
   charCodeAt,
   defineProperty,
   indexOf,
+  MapIntrinsic,
   mapDelete,
   mapGet,
   mapSet,
@@ -42,9 +44,10 @@ const GROUPS_MAX = 32;
  * Makes a console that passes each line to `write`: a primitive string of at most 8,192 characters.
  */
 export function createConsole(write: (level: ConsoleLevel, text: string) => void): Record<string, Method> {
-  let groups = 0;
+  const state = new OfCall(() => new ConsoleState());
 
   const print = (level: ConsoleLevel, text: string): void => {
+    const { groups } = state.get();
     write(level, bounded(groups === 0 ? text : indent(text, repeat('  ', groups))));
   };
   const printer =
@@ -56,7 +59,8 @@ export function createConsole(write: (level: ConsoleLevel, text: string) => void
     (): Method =>
     (...data) => {
       if (data.length > 0) info(...data);
-      if (groups < GROUPS_MAX) groups++;
+      const open = state.get();
+      if (open.groups < GROUPS_MAX) open.groups++;
     };
   const methods: Record<string, Method> = {
     log: printer('info'),
@@ -81,24 +85,33 @@ export function createConsole(write: (level: ConsoleLevel, text: string) => void
       if (condition) return;
       print('error', data.length === 0 ? 'Assertion failed' : `Assertion failed: ${formatData(data)}`);
     },
-    ...createLabelled(print),
+    ...createLabelled(print, state),
     group: opener(),
     groupCollapsed: opener(),
     groupEnd: () => {
-      if (groups > 0) groups--;
+      const open = state.get();
+      if (open.groups > 0) open.groups--;
     },
     clear: () => {},
   };
   return asNamespace(methods);
 }
 
-/** The operations that take a label: counters and timers. */
-function createLabelled(print: (level: ConsoleLevel, text: string) => void): Record<string, Method> {
-  const counts = new Map<string, number>();
-  const timers = new Map<string, number>();
+/** What the console remembers of one call. */
+class ConsoleState {
+  /** Groups that are open. */
+  groups = 0;
+  readonly counts = new MapIntrinsic<string, number>();
+  readonly timers = new MapIntrinsic<string, number>();
+}
 
+/** The operations that take a label: counters and timers. */
+function createLabelled(
+  print: (level: ConsoleLevel, text: string) => void,
+  state: OfCall<ConsoleState>,
+): Record<string, Method> {
   const elapsed = (label: string): string | undefined => {
-    const start = mapGet(timers, label);
+    const start = mapGet(state.get().timers, label);
     if (start === undefined) print('warn', `Timer '${label}' does not exist`);
     return start === undefined ? undefined : `${label}: ${now() - start}ms`;
   };
@@ -109,16 +122,18 @@ function createLabelled(print: (level: ConsoleLevel, text: string) => void): Rec
   return {
     count: (label) => {
       const name = labelOf(label);
+      const { counts } = state.get();
       const count = (mapGet(counts, name) ?? 0) + 1;
       remember(counts, name, count);
       print('info', `${name}: ${count}`);
     },
     countReset: (label) => {
       const name = labelOf(label);
-      if (!mapDelete(counts, name)) print('warn', `Count for '${name}' does not exist`);
+      if (!mapDelete(state.get().counts, name)) print('warn', `Count for '${name}' does not exist`);
     },
     time: (label) => {
       const name = labelOf(label);
+      const { timers } = state.get();
       if (mapGet(timers, name) === undefined) remember(timers, name, now());
       else print('warn', `Timer '${name}' already exists`);
     },
@@ -129,7 +144,7 @@ function createLabelled(print: (level: ConsoleLevel, text: string) => void): Rec
     timeEnd: (label) => {
       const name = labelOf(label);
       const text = elapsed(name);
-      mapDelete(timers, name);
+      mapDelete(state.get().timers, name);
       if (text !== undefined) print('info', text);
     },
   };

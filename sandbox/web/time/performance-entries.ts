@@ -3,9 +3,8 @@
  * https://w3c.github.io/user-timing/): marks and measures that a script makes and reads itself.
  * Times have whole milliseconds, like those of `performance.now`.
  *
- * The buffer is bounded, because it lives as long as the isolate: a script that marks each call and
- * never clears would fill the heap. The newest entry replaces the oldest. There is no
- * PerformanceObserver.
+ * The buffer belongs to one call (`../current-call.ts`), and is bounded: the newest entry replaces
+ * the oldest. There is no PerformanceObserver.
  */
 
 import { DOMException } from '../dom-exception.ts';

@@ -3,6 +3,7 @@
  * measures other tenants. Marks and measures are in `performance-entries.ts`.
  */
 
+import { OfCall } from '../current-call.ts';
 import { EventTarget } from '../events/event-target.ts';
 import { defineInterface, requireArguments, toDOMString } from '../web-idl.ts';
 import { sinceOrigin, timeOrigin } from './clock.ts';
@@ -19,7 +20,12 @@ const INSIDE = Symbol();
 
 export class Performance extends EventTarget {
   readonly #timeOrigin = timeOrigin;
-  readonly #timeline = new PerformanceTimeline();
+  readonly #timelines = new OfCall(() => new PerformanceTimeline());
+
+  /** The entries of the call that runs. @throws TypeError for any other receiver */
+  get #timeline(): PerformanceTimeline {
+    return this.#timelines.get();
+  }
 
   constructor(token: unknown = undefined) {
     if (token !== INSIDE) throw new TypeError('Illegal constructor');

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { compileFunction } from 'node:vm';
+import { currentContext, runInContext, setContext } from '../../../sandbox/web/current-call.ts';
 import { type BundleResult, type BundlerOptions, UploadJob } from '../../../src/bundle/bundler.ts';
 import { UploadedFiles } from '../../../src/bundle/upload.ts';
 import type { UploadForm } from '../../../src/bundle/upload-form.ts';
@@ -91,11 +92,15 @@ export async function scriptOf(files: ReadonlyMap<string, Uint8Array>, entry: st
  * @returns the default export of its entry module
  */
 export async function runScript<T>(script: string): Promise<T> {
-  const load = compileFunction(`return ${script}`)() as (run: (entry: unknown) => void) => Promise<void>;
+  const load = compileFunction(`return ${script}`)() as (
+    run: (entry: unknown) => void,
+    context: object,
+  ) => Promise<void>;
   let entry: unknown;
+  const context = { get: currentContext, set: setContext, run: runInContext };
   await load((namespace) => {
     entry = namespace;
-  });
+  }, context);
   return (entry as { default: T }).default;
 }
 
