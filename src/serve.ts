@@ -4,18 +4,18 @@
  *
  * `npm start` and `annex serve` call it. It never ends the process.
  */
-import { renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, readConfig } from './config.ts';
 import { BUNDLER_USERS, CELL_USERS } from './confinement/layers.ts';
+import { TOKEN_FILE } from './database/used-folder.ts';
 import { programPath } from './own-files.ts';
-import { startService } from './service.ts';
+import { type Service, startService } from './service.ts';
 import type { ListenerUrls } from './workers/messages.ts';
 import { Supervisor } from './workers/supervisor.ts';
 import { WorkerLink } from './workers/worker-link.ts';
 
-const ADMIN_TOKEN_FILE = 'admin-token';
 /** The program of a worker. */
 const WORKER = programPath('./main', import.meta.url);
 /** What a stop takes beyond the calls in flight: connections, cells, the database. */
@@ -47,12 +47,12 @@ export async function serve(parts: ServeParts): Promise<void> {
 
 /** The only node of this machine. */
 async function runNode(config: Config, parts: ServeParts): Promise<void> {
-  const starting = startService(config, parts.log);
+  const starting = startService(config, parts.log, { keepAdminToken: keeper(config) });
   const aborted = abortOf(parts.signal);
   const service = await Promise.race([starting, aborted]);
   // A signal during the start does not wait for it: nothing was acknowledged yet.
   if (service === undefined) return void starting.then((late) => late.stop()).catch(() => undefined);
-  if (service.firstAdminToken !== undefined) writeAdminToken(config, service.firstAdminToken, parts);
+  announceAdminToken(config, service, parts);
   logReady(config, { control: service.controlUrl, public: service.publicUrl }, parts);
   await stoppedBySignal(parts, () => service.stop());
 }
@@ -62,13 +62,14 @@ async function runWorker(config: Config, link: WorkerLink, parts: ServeParts): P
   const log = parts.log.child({ worker: link.index });
   const starting = startService(withOwnUsers(config, link.index), log, {
     exposition: (registry) => link.machineMetrics(registry),
+    keepAdminToken: keeper(config),
   });
   const stopped = Promise.withResolvers<void>();
   link.onStop(() => {
     starting.then((service) => service.stop()).then(stopped.resolve, stopped.reject);
   });
   const service = await starting;
-  if (service.firstAdminToken !== undefined) writeAdminToken(config, service.firstAdminToken, parts);
+  announceAdminToken(config, service, parts);
   link.ready({ control: service.controlUrl, public: service.publicUrl });
   await stopped.promise;
 }
@@ -115,17 +116,35 @@ function abortOf(signal: AbortSignal): Promise<void> {
   return promise;
 }
 
-/**
- * Announces the admin token once, and writes it to a file that only its owner can read. The
- * database stores only its hash.
- *
- * A token from another database may be in the folder, in a file that others can read: it is
- * replaced by a new file. Of two nodes with one folder, only the one that made the token writes.
- */
-function writeAdminToken({ dataFolder }: Config, token: string, { announce }: ServeParts): void {
-  const file = join(dataFolder, ADMIN_TOKEN_FILE);
-  announce(`Admin token, shown once and written to ${file}:\n\n  ${token}\n\n`);
-  const partial = `${file}.${process.pid}`;
-  writeFileSync(partial, `${token}\n`, { mode: 0o600, flag: 'wx' });
-  renameSync(partial, file);
+/** Says the first admin token once. The database has only its hash. */
+function announceAdminToken(
+  { dataFolder }: Config,
+  { firstAdminToken }: Service,
+  { announce }: ServeParts,
+): void {
+  if (firstAdminToken === undefined) return;
+  const file = join(dataFolder, TOKEN_FILE);
+  announce(`Admin token, shown once and written to ${file}:\n\n  ${firstAdminToken}\n\n`);
 }
+
+/**
+ * Writes the first admin token to a file that only its owner can read. It is on disk when the
+ * function returns: a kill or a power cut after the commit must not leave a service that nothing
+ * can administer.
+ *
+ * A token from another database may be in the folder, in a file that others can read, and so may
+ * the partial file of a start that was killed: both are replaced by a new file. Of two nodes with
+ * one folder, only the one that makes the token writes.
+ */
+const keeper =
+  ({ dataFolder }: Config) =>
+  (token: string): void => {
+    const file = join(dataFolder, TOKEN_FILE);
+    const partial = `${file}.${process.pid}`;
+    rmSync(partial, { force: true });
+    writeFileSync(partial, `${token}\n`, { mode: 0o600, flag: 'wx', flush: true });
+    renameSync(partial, file);
+    const folder = openSync(dataFolder, 'r');
+    fsyncSync(folder);
+    closeSync(folder);
+  };

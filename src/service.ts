@@ -40,12 +40,11 @@ import { engineOf, reported } from './service-engine.ts';
 import { bundlersOf, type Processes, prepareProcesses } from './service-processes.ts';
 import { createProduct, type RouteParts, registerRoutes } from './service-routes.ts';
 import { openStore, type Store } from './store/store.ts';
+import type { KeepToken } from './store/tokens.ts';
 import { openTargets } from './targets/open-targets.ts';
 import type { TargetResolver } from './targets/target-resolver.ts';
 
-/**
- * How long a start waits for the database check, so that the first `/healthz` can report damage.
- */
+/** How long a start waits for the database check: the first `/healthz` can report damage. */
 const INTEGRITY_WAIT_MS = 2_000;
 
 export interface Service {
@@ -78,6 +77,8 @@ export interface StartOptions {
   readonly inspect?: InspectionSettings;
   /** What `/metrics` answers instead of the metrics of this node. */
   exposition?(registry: Registry): Exposition;
+  /** Keeps the first admin token, before the database has it. */
+  readonly keepAdminToken?: KeepToken;
   /** The time of a test kit, which sets it forward; else that of this machine. */
   readonly time?: ServiceTime;
   /**
@@ -111,7 +112,7 @@ type Stop = () => void | Promise<void>;
 export async function startService(
   config: Config,
   log: Logger,
-  { prepared, expectsUploads, inspect, exposition, time = MACHINE_TIME, connect }: StartOptions = {},
+  { prepared, expectsUploads, inspect, time = MACHINE_TIME, ...options }: StartOptions = {},
 ): Promise<Service> {
   const engine = await engineOf(config, { log, time });
   const metrics = new CallMetrics();
@@ -120,14 +121,14 @@ export async function startService(
     limits: config.limits,
     log,
     metrics,
-    exposition: exposition?.(metrics.registry) ?? metrics.registry,
+    exposition: options.exposition?.(metrics.registry) ?? metrics.registry,
     origins: new ServiceOrigins(config),
     // Loaded here: `annex dev --inspect` alone has it.
     inspector: inspect && new (await import('./inspector/inspector.ts')).Inspector(inspect, config),
     ...time,
     // Nodes agree on that of their database.
     clock: engine.clock,
-    ...(connect && { connect }),
+    ...(options.connect && { connect: options.connect }),
   };
   let stopping: Promise<void> | undefined;
   // Run last to first, when the start fails and at the end of a stop.
@@ -186,7 +187,7 @@ export async function startService(
       get callsInFlight() {
         return calls.dispatch.inFlight;
       },
-      firstAdminToken: await store.tokens.firstAdmin(),
+      firstAdminToken: await store.tokens.firstAdmin(options.keepAdminToken),
       stop: () => {
         stopping ??= stopService(base, { delivery, listeners, calls }).then(unwind);
         return stopping;

@@ -36,6 +36,9 @@ export type TokenGrant =
   | { readonly kind: 'admin' | 'platform' }
   | { readonly kind: 'organization'; readonly organization: string };
 
+/** Keeps a new token where its owner finds it. */
+export type KeepToken = (token: string) => void | Promise<void>;
+
 export interface TokensParts {
   readonly database: Database;
   readonly clock: () => number;
@@ -121,10 +124,13 @@ export class Tokens {
   }
 
   /**
-   * Makes an admin token if the store has none, at the first start; not audited. @returns the
-   * token, or undefined
+   * Makes an admin token if the store has none, at the first start; not audited.
+   *
+   * @param keep keeps the token where the operator finds it, before the commit: after a crash
+   *   between the two another start makes another token, and no store has one that was lost
+   * @returns the token, or undefined
    */
-  async firstAdmin(): Promise<string | undefined> {
+  async firstAdmin(keep: KeepToken = () => {}): Promise<string | undefined> {
     return inTransaction(this.#parts.database, async (transaction) => {
       await lock(transaction, 'tokens');
       const admin = await transaction
@@ -134,7 +140,9 @@ export class Tokens {
         .limit(1)
         .executeTakeFirst();
       if (admin !== undefined) return undefined;
-      return (await this.#insert(transaction, { kind: 'admin' })).token;
+      const { token } = await this.#insert(transaction, { kind: 'admin' });
+      await keep(token);
+      return token;
     });
   }
 

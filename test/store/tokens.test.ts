@@ -72,6 +72,19 @@ test('the first admin token is made once, and again only if there is none left',
   expect(await tokens.firstAdmin()).toMatch(/^annex_admin_/);
 });
 
+test('the first admin token is kept before it is stored, and not stored if it cannot be kept', async () => {
+  const { tokens } = await temporaryStore();
+  const full = tokens.firstAdmin(() => {
+    throw new Error('no space left');
+  });
+  await expect(full).rejects.toThrow('no space left');
+  expect((await tokens.list({ limit: 1 })).items).toEqual([]);
+  const kept: string[] = [];
+  const made = await Promise.all([1, 2].map(() => tokens.firstAdmin((token) => void kept.push(token))));
+  expect(made.filter((token) => token !== undefined)).toEqual(kept);
+  expect(kept).toHaveLength(1);
+});
+
 test('each kind of token has its own rights, and no others', () => {
   const admin: Principal = { tokenId: 't', kind: 'admin' };
   const platform: Principal = { tokenId: 't', kind: 'platform' };

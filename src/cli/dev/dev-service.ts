@@ -68,13 +68,15 @@ export async function ownService(context: CommandContext, request: OwnServiceReq
     { name: 'annex', level: 'warn', serializers: { err: loggableError } },
     { write: (line) => sayLine(context, line) },
   );
+  const tokenFile = join(data, ADMIN_TOKEN_FILE);
   const service = await startService(readConfig(flags, Object.fromEntries(limits)), log, {
     expectsUploads: true,
+    keepAdminToken: (token) => writePrivate(tokenFile, `${token}\n`),
     ...(inspectPort !== undefined && { inspect: { port: inspectPort, sourceFolder: () => folder } }),
   });
   try {
-    const token = await adminToken(data, service.firstAdminToken);
-    const annex = context.clientOf(service.controlUrl, token, `${data}/${ADMIN_TOKEN_FILE}`);
+    const token = service.firstAdminToken ?? (await keptToken(data, tokenFile));
+    const annex = context.clientOf(service.controlUrl, token, tokenFile);
     const { controlUrl: url, inspector } = service;
     return { annex, url, isOwn: true, inspector, end: () => service.stop() };
   } catch (cause) {
@@ -83,11 +85,9 @@ export async function ownService(context: CommandContext, request: OwnServiceReq
   }
 }
 
-/** The token that the first start made, which is written for the next ones. */
-async function adminToken(data: string, made: string | undefined): Promise<string> {
-  const file = join(data, ADMIN_TOKEN_FILE);
-  if (made !== undefined) await writePrivate(file, `${made}\n`);
-  const token = made ?? (await readPrivate(file))?.trim();
+/** The token that the first start has kept. */
+async function keptToken(data: string, file: string): Promise<string> {
+  const token = (await readPrivate(file))?.trim();
   if (token !== undefined) return token;
   throw new Failure(
     `${file}, which holds the admin token, is missing. The database keeps only a hash of the token.`,

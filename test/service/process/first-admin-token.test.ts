@@ -1,0 +1,34 @@
+/**
+ * The first admin token is never lost: wherever its start is killed, the next one leaves a token
+ * that works in the folder.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { HostProcess } from '../../support/host-process.ts';
+import { temporaryFolder } from '../../support/store/temporary-store.ts';
+import { serviceDatabase } from '../../support/store/test-engine.ts';
+
+const KILLER = fileURLToPath(new URL('../../support/crash/killed-at-token.ts', import.meta.url));
+
+test.each(['before the file', 'before its name', 'after its name', 'at its announcement'])(
+  'a start that is killed %s of the token locks nothing out',
+  async (at) => {
+    const data = join(await temporaryFolder(), 'data');
+    const database = await serviceDatabase();
+    onTestFinished(database.drop);
+    const env = { ...database.env, ANNEX_BUILT_INS: 'none', ANNEX_CELLS: '1' };
+    const killed = HostProcess.start({
+      ...{ data, env: { ...env, KILLED_AT_TOKEN: at } },
+      node: ['--import', KILLER],
+    });
+    await expect(killed).rejects.toThrow(/ended/);
+    const host = await HostProcess.start({ data, env });
+    onTestFinished(() => host.stop());
+    expect((await fetch(`${host.control}/readyz`)).status).toBe(200);
+    expect(await host.api('GET', '/tokens')).toMatchObject({ items: [{ kind: 'admin' }] });
+    expect(await readFile(join(data, 'admin-token'), 'utf8')).toBe(`${host.adminToken}\n`);
+    expect((await readdir(data)).filter((name) => name.startsWith('admin-token'))).toContain('admin-token');
+  },
+);
