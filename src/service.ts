@@ -40,7 +40,6 @@ import { engineOf, reported } from './service-engine.ts';
 import { bundlersOf, type Processes, prepareProcesses } from './service-processes.ts';
 import { createProduct, type RouteParts, registerRoutes } from './service-routes.ts';
 import { openStore, type Store } from './store/store.ts';
-import type { KeepToken } from './store/tokens.ts';
 import { openTargets } from './targets/open-targets.ts';
 import type { TargetResolver } from './targets/target-resolver.ts';
 
@@ -78,7 +77,7 @@ export interface StartOptions {
   /** What `/metrics` answers instead of the metrics of this node. */
   exposition?(registry: Registry): Exposition;
   /** Keeps the first admin token, before the database has it. */
-  readonly keepAdminToken?: KeepToken;
+  readonly keepAdminToken?: Parameters<Store['tokens']['firstAdmin']>[0];
   /** The time of a test kit, which sets it forward; else that of this machine. */
   readonly time?: ServiceTime;
   /**

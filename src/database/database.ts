@@ -21,12 +21,23 @@ export class NewerSchema extends Error {
   }
 }
 
+/** A table that every database of Annex has. */
+const TABLE = 'deliveries';
+
 /**
+ * Why a database without migrations may not be a new one; undefined if it may.
+ *
+ * @param schemas in which a service has tables all the same
+ */
+export type Refusal = (schemas: readonly string[]) => string | undefined;
+
+/**
+ * @param refusal every database without migrations may be new if it is absent
  * @throws if the engine cannot be reached or a migration fails; the message names the migration,
  * and the database is unchanged
  * @throws NewerSchema
  */
-export async function openDatabase(dialect: Dialect): Promise<Database> {
+export async function openDatabase(dialect: Dialect, refusal?: Refusal): Promise<Database> {
   const database = new Kysely<Tables>({ dialect });
   const applied = await migrationsIn(database);
   const unknown = applied.filter((name) => !(name in MIGRATIONS));
@@ -34,6 +45,7 @@ export async function openDatabase(dialect: Dialect): Promise<Database> {
     await database.destroy();
     throw new NewerSchema(unknown);
   }
+  if (applied.length === 0 && refusal !== undefined) await refuseNew(database, refusal);
   // Mostly there is nothing to do, and no need to look at all tables, or to wait for a lock.
   if (applied.length === Object.keys(MIGRATIONS).length) return database;
   const migrator = new Migrator({
@@ -47,6 +59,22 @@ export async function openDatabase(dialect: Dialect): Promise<Database> {
   const where = failed === undefined ? 'could not be opened' : `failed in migration ${failed}`;
   const why = error instanceof Error ? error.message : String(error);
   throw new Error(`The database ${where}: ${why}.`, { cause: error });
+}
+
+/**
+ * An unreadable database is not new: the look at its tables says why it cannot be read.
+ *
+ * @throws if the database may not be new
+ */
+async function refuseNew(database: Database, refusal: Refusal): Promise<void> {
+  try {
+    const tables = await database.introspection.getTables();
+    const why = refusal(tables.filter(({ name }) => name === TABLE).map(({ schema = '' }) => schema));
+    if (why !== undefined) throw new Error(why);
+  } catch (failure) {
+    await database.destroy();
+    throw failure;
+  }
 }
 
 /** Whether there is nothing for `openDatabase` to do but to connect. */

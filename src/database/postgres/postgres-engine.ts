@@ -7,10 +7,11 @@
 import { mkdir } from 'node:fs/promises';
 import { Kysely } from 'kysely';
 import { Client, type Pool } from 'pg';
-import { hasThisSchema, openDatabase } from '../database.ts';
+import { hasThisSchema, openDatabase, type Refusal } from '../database.ts';
 import type { DatabaseState, Engine, EngineListener, IntegrityState } from '../engine.ts';
 import type { Database, Tables } from '../tables.ts';
 import { DatabaseUnavailable } from '../unavailable.ts';
+import { whyNotNew } from '../used-folder.ts';
 import { newerSchema, noteVersion } from './annex-version.ts';
 import { Availability } from './availability.ts';
 import { CutSessions } from './cut-sessions.ts';
@@ -36,6 +37,8 @@ const COMMIT_WAIT_MS = 4_000;
 
 const COPY_UNFINISHED =
   'a copy into it is not finished. Run `npm run copy` again, which goes on with it, before any service starts';
+
+const MOVED = 'To move the SQLite store of that folder, run `npm run copy` first. ';
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`; may have TLS parameters. */
@@ -185,9 +188,9 @@ export class PostgresEngine implements Engine {
   }
 
   async #migrate(): Promise<void> {
-    const { url, node } = this.#options;
+    const { url, node, folder } = this.#options;
     try {
-      const database = await openMigrated(url, node);
+      const database = await openMigrated(url, node, (schemas) => whyNotNewAt(folder, schemas));
       await database.destroy();
     } catch (failure) {
       throw (await newerSchema(this.#options, failure)) ?? failure;
@@ -204,21 +207,32 @@ export class PostgresEngine implements Engine {
  * Opens a database for long statements, with its schema brought up to date.
  *
  * @param node marks its notices
+ * @param refusal why it may not be a new one
  */
-export async function openMigrated(url: string, node: string): Promise<Database> {
+export async function openMigrated(url: string, node: string, refusal?: Refusal): Promise<Database> {
   const pool = connectionPool({
     ...connectionSettings(url),
     ...{ max: 2, statement_timeout: LONG_MS, query_timeout: LONG_MS },
     lock_timeout: LONG_MS,
   });
   try {
-    const database = await openDatabase(new PostgresDialect(pool, node));
+    const database = await openDatabase(new PostgresDialect(pool, node), refusal);
     await leaveRoom(database);
     return database;
   } catch (failure) {
     if (!pool.ended) await pool.end();
     throw failure;
   }
+}
+
+/** A service has a database of its own: its tables in another schema are those of this service. */
+function whyNotNewAt(folder: string, schemas: readonly string[]): string | undefined {
+  const [schema] = schemas;
+  if (schema === undefined) return whyNotNew(folder, 'it has no tables of Annex', MOVED);
+  return (
+    `a service has its tables in its schema ${schema}, which the search_path of this connection does not begin with. ` +
+    'Set the search_path of the role or in the URL (?options=-c%20search_path%3D…), or name another database'
+  );
 }
 
 /** Reports failures of the database to the operator, each once. */

@@ -5,6 +5,7 @@
 import { openDatabase } from '../database.ts';
 import type { Engine, IntegrityState } from '../engine.ts';
 import type { Database } from '../tables.ts';
+import { whyNotNew } from '../used-folder.ts';
 import { newerAnnex, noteVersion } from './annex-version.ts';
 import type { WalNote } from './files/damaged-wal.ts';
 import { databaseFile, prepareFolder, unusableDatabase } from './files/data-folder.ts';
@@ -57,8 +58,11 @@ export class SqliteEngine implements Engine {
 
   async open(): Promise<Database> {
     const { folder, clock, version, acceptLoss = false, onWal: note = () => {} } = this.#options;
+    // Before this start leaves a lock there.
+    const whyLost = whyNotNew(folder, `${databaseFile(folder)} has no tables of Annex`);
     const file = await prepareFolder(folder);
-    const database = await openDatabase(sqliteDialect(file, { acceptLoss, clock, note })).catch((failure) => {
+    const dialect = sqliteDialect(file, { acceptLoss, clock, note });
+    const database = await openDatabase(dialect, () => whyLost).catch((failure) => {
       throw newerAnnex(file, failure, version) ?? unusableDatabase(file, failure);
     });
     try {

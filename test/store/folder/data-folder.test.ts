@@ -57,7 +57,7 @@ describe('a file or folder without access', () => {
 
   test('a folder in which no file can be created is named, with its setting', async () => {
     const folder = await used();
-    await rm(join(folder, 'annex.db'));
+    for (const name of ['annex.db', 'vault.key']) await rm(join(folder, name));
     await chmod(folder, 0o500);
     expect(await said(folder)).toBe(`the data folder ${folder} may not be used by this user (--data).`);
     await chmod(folder, 0o700);
@@ -138,3 +138,71 @@ test.each(['/proc/annex', '/proc/1/annex/data', '/sys/annex'])(
     );
   },
 );
+
+describe('a database that is lost beside the files of its service', () => {
+  /** What a start finds, by the change of an operator. */
+  async function lost(change: (file: string) => Promise<unknown>): Promise<string> {
+    const folder = await used();
+    await writeFile(join(folder, 'admin-token'), 'annex_admin_x\n', { mode: 0o600 });
+    await change(join(folder, 'annex.db'));
+    return folder;
+  }
+  const noTables = async (file: string) => {
+    await rm(file);
+    const database = new DatabaseSync(file);
+    database.exec('pragma user_version = 1');
+    database.close();
+  };
+
+  test.each([
+    ['deleted', 'is missing', rm],
+    ['empty', 'is empty', (file: string) => writeFile(file, '')],
+    ['without tables', 'has no tables of Annex', noTables],
+  ])('is not made anew: %s', async (_how, words, change) => {
+    const folder = await lost(change);
+    const before = await readFile(join(folder, 'annex.db')).catch(() => undefined);
+    const refusal = new RegExp(
+      `annex\\.db ${words}, and .* has vault\\.key and admin-token of .* backup .* an empty folder`,
+    );
+    await expect(openStore(storeOptions(folder))).rejects.toThrow(refusal);
+    await expect(openStore(storeOptions(folder))).rejects.toThrow(refusal);
+    const after = await readFile(join(folder, 'annex.db')).catch(() => undefined);
+    expect(after?.length === before?.length || words.includes('tables')).toBe(true);
+    expect(await readFile(join(folder, 'admin-token'), 'utf8')).toBe('annex_admin_x\n');
+  });
+
+  test('is named by either file alone', async () => {
+    const folder = await lost(rm);
+    await rm(join(folder, 'vault.key'));
+    await expect(openStore(storeOptions(folder))).rejects.toThrow(/has admin-token of a service/);
+    const other = await lost(rm);
+    await rm(join(other, 'admin-token'));
+    await expect(openStore(storeOptions(other))).rejects.toThrow(/has vault\.key of a service/);
+  });
+
+  test('is new where the operator has moved them away, or has put a key there for the first start', async () => {
+    const folder = await lost(rm);
+    const key = await readFile(join(folder, 'vault.key'));
+    await rm(join(folder, 'admin-token'));
+    await rm(join(folder, 'vault.key'));
+    await (await openStore(storeOptions(folder))).close();
+    const first = await temporaryFolder();
+    await writeFile(join(first, 'vault.key'), key, { mode: 0o600 });
+    await (await openStore(storeOptions(first))).close();
+    expect((await readFile(join(first, 'vault.key'))).equals(key)).toBe(true);
+  });
+
+  test('a folder of its name is reported as one', async () => {
+    const folder = await lost(async (file) => {
+      await rm(file);
+      await mkdir(file);
+    });
+    await expect(openStore(storeOptions(folder))).rejects.toThrow('annex.db is a folder');
+  });
+
+  test('a start that was interrupted before it made a key is repeated', async () => {
+    const folder = await temporaryFolder();
+    for (const name of ['annex.db', 'annex.db-lock']) await writeFile(join(folder, name), '');
+    await (await openStore(storeOptions(folder))).close();
+  });
+});

@@ -4,8 +4,11 @@
  * engine of its own.
  */
 import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import type { NetConnectOpts } from 'node:net';
+import { join } from 'node:path';
 import { sql } from 'kysely';
+import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bulk, changeForEach, runForEach, TEXT, WHOLE } from '../../../src/database/bulk.ts';
 import { GroupCommit } from '../../../src/database/group-commit.ts';
@@ -398,6 +401,36 @@ describe('the schema', () => {
     const { rows } = await sql<{ comment: string }>`
       select obj_description('kysely_migration'::regclass, 'pg_class') as comment`.execute(one.database);
     expect(rows).toEqual([{ comment: 'Annex 9.8.7' }]);
+  });
+});
+
+describe('a database that is not the one of the service', () => {
+  test('empty, beside a folder that a service has used, is refused', async () => {
+    const folder = await temporaryFolder();
+    const url = await makeDatabase(folder, EMPTY);
+    await writeFile(join(folder, 'admin-token'), 'annex_admin_x\n');
+    const engine = engineOn(url, folder);
+    await expect(engine.open()).rejects.toThrow(
+      /ANNEX_DATABASE_URL.*has no tables of Annex, and .* has admin-token of .* backup.*npm run copy/,
+    );
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    const { rows } = await client.query('select relname from pg_class where relname = $1', ['deliveries']);
+    await client.end();
+    expect(rows).toEqual([]);
+  });
+
+  test('with the tables in another schema than the search_path leads to, is refused by its name', async () => {
+    const { url, folder } = await nodes(1);
+    const other = new URL(url);
+    other.searchParams.set('options', '-c search_path=elsewhere');
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    await client.query('create schema elsewhere');
+    await client.end();
+    await expect(engineOn(other.href, folder).open()).rejects.toThrow(
+      /tables in its schema public, .* search_path/,
+    );
   });
 });
 

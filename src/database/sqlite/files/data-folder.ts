@@ -5,9 +5,10 @@
  * Each mistake that an operator can make with it has an error that names the file and what to do; a
  * bare `EACCES` names neither.
  */
-import { accessSync, constants, statfsSync } from 'node:fs';
+import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { whyNotNew } from '../../used-folder.ts';
 
 const DATABASE_FILE = 'annex.db';
 /** SQLite's primary result codes. */
@@ -25,6 +26,7 @@ export async function prepareFolder(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause) => {
     throw unusableFolder(folder, cause);
   });
+  refuseLostDatabase(folder);
   // SQLite gives its other files the mode of the database file: created here, they are private in
   // any folder.
   const handle = await open(file, 'a', 0o600).catch((cause) => {
@@ -32,6 +34,15 @@ export async function prepareFolder(folder: string): Promise<string> {
   });
   await handle.close();
   return file;
+}
+
+/** @throws if the database file is missing or empty in a folder that a service has used */
+function refuseLostDatabase(folder: string): void {
+  const file = databaseFile(folder);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found !== undefined && (!found.isFile() || found.size > 0)) return;
+  const why = whyNotNew(folder, `${file} is ${found === undefined ? 'missing' : 'empty'}`);
+  if (why !== undefined) throw new Error(why);
 }
 
 /** `f_type` of file systems that the kernel makes up: proc and sysfs. */
