@@ -2,9 +2,9 @@
  * Rewrites positions of a bundled script in a text, such as a stack trace, to file and line of the
  * author's sources.
  *
- * The map is trusted: Annex made it when the version was published. The text is the tenant's and
- * hostile: it is searched by a pattern that cannot backtrack, and a fixed number of positions at
- * most is looked up.
+ * Annex made the map when the version was published, but its row may have been damaged since: a map
+ * that cannot be read rewrites nothing. The text is the tenant's and hostile: it is searched by a
+ * pattern that cannot backtrack, and a fixed number of positions at most is looked up.
  */
 import { originalPositionFor, TraceMap } from '@jridgewell/trace-mapping';
 
@@ -33,7 +33,8 @@ const MODULE_FRAME = /(\n +at (?:async )?)upload:[^\n]*? \(/g;
 export function createStackMapper(mapJson: string, scriptUrl: string): (text: string) => string {
   const position = new RegExp(`${RegExp.escape(scriptUrl)}:([1-9]\\d{0,8}):([1-9]\\d{0,8})(?!\\d)`, 'g');
   let trace: TraceMap | undefined;
-  return (text) => {
+  let isUnreadable = false;
+  const rewrite = (text: string): string => {
     let lookups = 0;
     const mapped = text.replace(position, (found: string, line: string, column: string) => {
       if (lookups >= POSITIONS_MAX) return found;
@@ -43,5 +44,15 @@ export function createStackMapper(mapJson: string, scriptUrl: string): (text: st
       return origin.source === null ? found : `${origin.source}:${origin.line}:${origin.column + 1}`;
     });
     return lookups === 0 ? text : mapped.replace(SCAFFOLD_FRAME, '').replace(MODULE_FRAME, '$1module code (');
+  };
+  return (text) => {
+    if (isUnreadable) return text;
+    try {
+      return rewrite(text);
+    } catch {
+      // The parser and the look-up throw for a damaged map, each in its own way.
+      isUnreadable = true;
+      return text;
+    }
   };
 }

@@ -122,7 +122,10 @@ export class DeliveryQueue {
     const due = rows.filter((row) => row.due_at <= now);
     const ids = due.slice(0, limit).map(({ id }) => id);
     const later = rows[due.length];
-    return { ids, more: due.length > limit, ...(later && { nextAt: later.due_at }) };
+    // A row that was altered may have a text in the place of a time, which SQLite stores and sorts
+    // last. It is never due: the worker would look again and again.
+    const hasTime = Number.isFinite(later?.due_at);
+    return { ids, more: due.length > limit, ...(later && hasTime && { nextAt: later.due_at }) };
   }
 }
 

@@ -198,7 +198,29 @@ export async function readVersion(
     .where('integration', '=', integration)
     .where('number', '=', number)
     .executeTakeFirst();
-  return row && { number: row.number, manifest: storedManifest(row.manifest), createdAt: row.created_at };
+  return row && versionIn(integration, { ...row, createdAt: row.created_at });
+}
+
+/**
+ * Attack: a row that was altered in the database, so that the manifest of a version names another
+ * integration. The secrets of that one would be opened for this one's code.
+ *
+ * @throws if the manifest names another integration than the row
+ */
+function versionIn(
+  integration: string,
+  {
+    number,
+    manifest: json,
+    createdAt,
+  }: Pick<Version, 'number' | 'createdAt'> & { readonly manifest: string },
+): Version {
+  const manifest = storedManifest(json);
+  if (manifest.name !== integration)
+    throw new Error(
+      `The manifest of version ${number} of "${integration}" was altered: it has another name.`,
+    );
+  return { number, manifest, createdAt };
 }
 
 /**
@@ -221,7 +243,7 @@ export async function readActiveVersion(database: Database, integration: string)
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const { number, manifest, published_at: createdAt, handled_events, ...rest } = row;
-  const version: Version = { number, manifest: storedManifest(manifest), createdAt };
+  const version = versionIn(integration, { number, manifest, createdAt });
   const handles = handled_events === null ? undefined : (JSON.parse(handled_events) as readonly string[]);
   return { ...rest, version, handles };
 }

@@ -124,6 +124,26 @@ test.each([
   expect(mapper(text)).toBe(text);
 });
 
+// A row of the database that was damaged or altered. The text is written where nothing catches what
+// is thrown: it would end the host, at each call that throws.
+test.each([
+  ['nothing', ''],
+  ['half of it', '{"version":3,'],
+  ['null', 'null'],
+  ['a number', '5'],
+  ['no mappings', '{"version":3,"sources":["a"],"names":[]}'],
+  ['mappings of another type', '{"version":3,"sources":["a"],"names":[],"mappings":{}}'],
+  ['mappings that are no digits', '{"version":3,"sources":["a"],"names":[],"mappings":"\u0000é~;;,"}'],
+  ['sources of another type', '{"version":3,"sources":7,"names":[],"mappings":"AAAA"}'],
+  ['a source that is none', '{"version":3,"sources":[{}],"names":[],"mappings":"AAAA"}'],
+  ['an index beyond the sources', '{"version":3,"sources":[],"names":[],"mappings":"AgggggB"}'],
+  ['nothing but brackets', '['.repeat(100_000)],
+])('a stored map that is %s throws nothing, and the text stays', (_, map) => {
+  const mapper = createStackMapper(map, URL_OF_SCRIPT);
+  const text = `Error: a\n    at ${URL_OF_SCRIPT}:1:1`;
+  expect([mapper(text), mapper(text)].map((mapped) => mapped.slice(0, 8))).toEqual(['Error: a', 'Error: a']);
+});
+
 test('a megabyte of almost-positions takes no more time than reading it', async () => {
   const { mapper } = await build(FILES, 'src/index.ts');
   const text = `${URL_OF_SCRIPT}:1:`.repeat(60_000) + '1'.repeat(100_000);

@@ -99,6 +99,32 @@ describe('a store that is full', () => {
   });
 });
 
+// Attack: a row that was altered in the database. SQLite stores any text in a column of numbers.
+test('a delivery that has no time is never due, delays no other one, and is not looked for in a loop', async () => {
+  const delivering = await Delivering.begin();
+  const receiver = await HttpReceiver.start();
+  await delivering.install('acme', ['s1']);
+  const [altered = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 3));
+  const database = new DatabaseSync(join(delivering.folder, 'annex.db'));
+  database.prepare("update deliveries set due_at = 'soon' where id = ?").run(altered);
+  database.close();
+  let claims = 0;
+  const worker = delivering.worker({
+    watching: (deliveries) => ({
+      ...deliveries,
+      claim: (...args) => {
+        claims += 1;
+        return deliveries.claim(...args);
+      },
+    }),
+  });
+  await worker.start();
+  await expect.poll(() => delivering.settled).toEqual(['delivered', 'delivered']);
+  await turns(2_000);
+  expect(claims).toBeLessThanOrEqual(4);
+  expect(delivering.errors).toEqual([]);
+});
+
 test('a delivery that is redelivered in a loop keeps its latest attempts, and counts all of them', async () => {
   const store = await listeningStore();
   const [id = ''] = await deliveriesOf(store, 1);

@@ -4,6 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Database } from '../../../src/database/tables.ts';
 import type { Environment } from '../../../src/model/environment.ts';
@@ -184,6 +185,24 @@ describe('the environment of an endpoint', () => {
     expect(target).toMatchObject({ level: 'integration', installationId: '', place: '', status: 'active' });
     expect(target?.organization).toBe('acme');
     expect(target?.signingSecrets).toEqual([environment.signingSecrets.integration]);
+  });
+
+  // Attack: rows that were altered in the database. What the vault has sealed for one integration
+  // opens by its name, which the manifest of a version has, too.
+  test('of an integration whose manifest names another one is not made, with whatever sealed values', async () => {
+    const world = await World.open();
+    await hello(world);
+    await world.publish('evil', { KEY: 'its own' });
+    const evil = await world.put({ ...at('organization', '', 'ins_2'), ...OF, integration: 'evil' });
+    const copies = [
+      sql`update versions set manifest = (select manifest from versions where integration = 'hello')`,
+      sql`update integrations
+        set sealed_signing_secret = (select sealed_signing_secret from integrations where name = 'hello')`,
+    ];
+    for (const copy of copies) await copy.execute(world.database);
+    await expect(world.targets.get(evil)).rejects.toThrow('of "evil" was altered');
+    await expect(world.targets.ofIntegration('evil')).rejects.toThrow('of "evil" was altered');
+    expect((await world.targets.ofIntegration('hello'))?.environment.secrets).toEqual({ KEY: 'the secret' });
   });
 
   test('of the integration ends with it, and is another one under the same name', async () => {
