@@ -1,4 +1,5 @@
 /** `annex publish`: publishes the integration of a folder, with the packages that it imports. */
+import { join, relative } from 'node:path';
 import Type from 'typebox';
 import { isError, type Problem } from '../../model/problem.ts';
 import { type Command, defineCommand } from '../command.ts';
@@ -6,7 +7,7 @@ import type { CommandContext } from '../context.ts';
 import { installOnce } from '../installation/install-once.ts';
 import { pendingText } from '../installation/target-view.ts';
 import { Failure } from '../terminal/failure.ts';
-import { paint } from '../terminal/output.ts';
+import { type Painted, paint } from '../terminal/output.ts';
 import { printProblems } from '../terminal/problem-report.ts';
 import {
   FOLDER_ARGUMENTS,
@@ -19,6 +20,7 @@ import {
   valuesOf,
 } from '../upload/prepared-upload.ts';
 import { publishUpload } from '../upload/publish-upload.ts';
+import { isIn, realPath } from '../upload/real-files.ts';
 import { uploadProgress } from '../upload/upload-progress.ts';
 import { sizeText, weightOf } from '../upload/upload-size.ts';
 
@@ -33,6 +35,7 @@ const LISTED = Type.Object({
   path: Type.String(),
   bytes: Type.Integer(),
   package: Type.Union([Type.String(), Type.Null()]),
+  from: Type.String({ description: 'The file on this disk, by its path without links.' }),
 });
 
 export const publish: Command = defineCommand({
@@ -115,17 +118,31 @@ function refusal(
   });
 }
 
-function listed({ output }: CommandContext, { upload, files: reported }: PreparedUpload): undefined {
+function listed(
+  { output }: CommandContext,
+  { folder: given, upload, files: reported }: PreparedUpload,
+): undefined {
   const { files, packages, bytes } = weightOf(upload);
   const all = [...upload.files].map(([path, file]) => ({
     path,
     bytes: file.bytes.byteLength,
     package: file.packageName ?? null,
+    from: file.real,
   }));
+  const folder = realPath(given) ?? given;
+  /** Where a file is that is not at its path in the folder. */
+  const elsewhere = (path: string, from: string): Painted =>
+    paint(
+      'dim',
+      from === join(folder, path) ? '' : `  from ${isIn(folder, from) ? relative(folder, from) : from}`,
+    );
   output.result({ manifest: upload.manifestFile, bytes, files: all }, () => {
-    for (const file of all.filter(isOwn)) output.line(sizeText(file.bytes).padStart(10), '  ', file.path);
-    for (const { name, files: count, bytes: size } of packages)
-      output.line(sizeText(size).padStart(10), '  ', `node_modules/${name} (${count} files)`);
+    for (const file of all.filter(isOwn))
+      output.line(sizeText(file.bytes).padStart(10), '  ', file.path, elsewhere(file.path, file.from));
+    for (const { name, files: count, bytes: size, folders } of packages) {
+      const places = [...folders].map((from) => elsewhere(`node_modules/${name}`, from));
+      output.line(sizeText(size).padStart(10), '  ', `node_modules/${name} (${count} files)`, ...places);
+    }
     output.line(sizeText(bytes).padStart(10), '  ', `in all, ${files} files`);
   });
   printProblems(upload.problems, reported, { line: (...pieces) => output.talk(...pieces) });

@@ -3,15 +3,18 @@
  * resolver of imports. Remembers every file that the resolver reads: an upload of exactly these
  * files resolves each import to the same file.
  *
- * A package is the folder that a path `node_modules/<name>` leads to, by links too, in the folder
- * or in one above it: as npm, pnpm, yarn and workspaces lay packages out. Nothing else outside of
- * the folder can be read. A link inside the folder or inside a package that leaves it is refused.
+ * A package is the folder that a path `node_modules/<name>` leads to, by links too, where
+ * `package-reach.ts` finds it to belong to the upload: as npm, pnpm, yarn and workspaces lay
+ * packages out. Nothing else outside of the folder can be read. A link inside the folder or inside
+ * a package that leaves it is refused.
  */
-import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { FileTree } from '../../bundle/resolve-import.ts';
 import { fromDisk, toDisk } from './disk-path.ts';
 import type { Exclusion } from './never-uploaded.ts';
+import { PackageReach } from './package-reach.ts';
+import { readAt, realPath } from './real-files.ts';
 
 /** Most files, and most bytes of files, that are read. They bound memory; an upload has less. */
 const FILES_MAX = 20_000;
@@ -25,8 +28,10 @@ export interface Package {
   readonly id: number;
   /** Path without links, as `disk-path.ts` writes paths. */
   readonly folder: string;
+  /** The folder by whose word it belongs to the upload, written so too. */
+  readonly base: string;
   /** The files that were read, by their path in the folder. */
-  readonly files: Map<string, Uint8Array>;
+  readonly files: Map<string, ReadFile>;
   /** Imported packages: name → every package that was found by it. */
   readonly imports: Map<string, Set<Package>>;
 }
@@ -37,19 +42,28 @@ export interface Place {
   readonly path: string;
 }
 
-/** Why a file that is there is not a part of the upload. */
-export type Refusal = Exclusion | 'leaves';
+export interface ReadFile {
+  readonly bytes: Uint8Array;
+  /** Path without links, as `disk-path.ts` writes paths. */
+  readonly real: string;
+}
+
+/** Why a file that is there is left out; or a package, by its path without links. */
+export type Refusal =
+  | { readonly place: Place; readonly why: Exclusion | 'leaves' }
+  | { readonly folder: string; readonly why: 'foreign' };
 
 export class DiskTree implements Exclude<FileTree, ReadonlyMap<string, Uint8Array>> {
   readonly packages: Package[] = [];
-  /** Files that were looked for and are left out, since the last call of `searchFrom`. */
-  refused: { readonly place: Place; readonly why: Refusal }[] = [];
+  /** What was looked for and is left out, since the last call of `searchFrom`. */
+  refused: Refusal[] = [];
   /** Whether reading stopped at a bound. */
   overflowed = false;
   readonly #exclusion: (path: string, owner: Package) => Exclusion | undefined;
+  readonly #reach: PackageReach;
   readonly #byFolder = new Map<string, Package>();
-  /** Path `…/node_modules/<name>` → the package that was found there. */
-  readonly #mounts = new Map<string, Package>();
+  /** Path `…/node_modules/<name>` → the package that was found there, or why it is none. */
+  readonly #mounts = new Map<string, Package | Refusal>();
   /** Path → real path, or undefined where there is nothing. */
   readonly #realPaths = new Map<string, string | undefined>();
   readonly #absent = new Set<string>();
@@ -57,10 +71,14 @@ export class DiskTree implements Exclude<FileTree, ReadonlyMap<string, Uint8Arra
   #files = 0;
   #bytes = 0;
 
-  /** @param folder absolute path of the folder of an integration, which exists */
+  /**
+   * @param folder path of the folder of an integration, without links
+   * @param exclusion decides by a path in a package's folder, and in that by whose word it is there
+   */
   constructor(folder: string, exclusion: (path: string, owner: Package) => Exclusion | undefined) {
     this.#exclusion = exclusion;
-    this.#searching = this.#packageIn(fromDisk(realpathSync(folder)));
+    this.#reach = new PackageReach(folder);
+    this.#searching = this.#packageIn(fromDisk(folder), fromDisk(folder));
   }
 
   /** The folder of the integration. */
@@ -83,12 +101,16 @@ export class DiskTree implements Exclude<FileTree, ReadonlyMap<string, Uint8Arra
     return this.get(path) !== undefined;
   }
 
-  /** Whether there is a package; asked for paths `…/node_modules/<name>` only. */
+  /**
+   * Whether there is a package, or one that is refused: it is in the place of those above. Asked
+   * for paths `…/node_modules/<name>` only.
+   */
   hasFolder(path: string): boolean {
     const [, , name, inside] = IN_PACKAGE.exec(path) ?? [];
     if (name === undefined || inside !== undefined) return false;
-    const found = this.#mounts.get(path) ?? this.#mounted(path);
+    const found = this.#mounts.get(path) ?? this.#mounted(path, name);
     if (found === undefined) return false;
+    if ('why' in found) return this.refused.push(found) > 0;
     const known = this.#searching.imports.get(name) ?? new Set();
     this.#searching.imports.set(name, known.add(found));
     return true;
@@ -100,7 +122,7 @@ export class DiskTree implements Exclude<FileTree, ReadonlyMap<string, Uint8Arra
     for (let found = IN_PACKAGE.exec(folder); found !== null; found = IN_PACKAGE.exec(folder)) {
       const [, prefix = ''] = found;
       const mounted = this.#mounts.get(prefix);
-      if (mounted !== undefined) return { package: mounted, path: path.slice(prefix.length + 1) };
+      if (mounted !== undefined) return placeIn(mounted, path.slice(prefix.length + 1));
       folder = prefix.slice(0, prefix.lastIndexOf('node_modules/'));
     }
     const own = this.#searching;
@@ -110,34 +132,30 @@ export class DiskTree implements Exclude<FileTree, ReadonlyMap<string, Uint8Arra
     const [prefix] = /^node_modules\/(?:@[^/]+\/)?[^/.@][^/]*(?=\/)/.exec(below) ?? [];
     const beside = `${own.folder}/${prefix}`;
     if (prefix === undefined || !this.hasFolder(beside)) return { package: own, path: below };
-    return { package: this.#mounts.get(beside) as Package, path: below.slice(prefix.length + 1) };
+    return placeIn(this.#mounts.get(beside), below.slice(prefix.length + 1));
   }
 
   /** Reads a file and remembers it; undefined where there is none, or where it is left out. */
   read(place: Place): Uint8Array | undefined {
     const { package: owner, path } = place;
     const known = owner.files.get(path);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.bytes;
     const whole = pathOf(place);
     if (this.#absent.has(whole)) return undefined;
     const found = statSync(toDisk(whole), { throwIfNoEntry: false });
-    if (!found?.isFile()) {
-      this.#absent.add(whole);
-      return undefined;
-    }
-    const bytes = this.#allowed(place, whole, found.size);
-    if (bytes !== undefined) owner.files.set(path, bytes);
-    return bytes;
+    const read = found?.isFile() ? this.#allowed(place, whole, found.size) : 'absent';
+    if (read === 'absent') this.#absent.add(whole);
+    else if (read !== undefined) owner.files.set(path, read);
+    return typeof read === 'object' ? read.bytes : undefined;
   }
 
-  #allowed(place: Place, whole: string, size: number): Uint8Array | undefined {
+  #allowed(place: Place, whole: string, size: number): ReadFile | 'absent' | undefined {
     const { package: owner, path } = place;
     const real = this.#realPath(whole);
-    const inside = real === undefined ? undefined : inFolder(owner.folder, real);
-    const why =
-      inside === undefined ? 'leaves' : (this.#exclusion(path, owner) ?? this.#exclusion(inside, owner));
-    if (why !== undefined) {
-      this.refused.push({ place, why });
+    const inside = real === undefined || path.startsWith('../') ? undefined : inFolder(owner.folder, real);
+    const why = inside === undefined ? 'leaves' : this.#excluded(owner, path, inside);
+    if (real === undefined || why !== undefined) {
+      this.refused.push({ place, why: why ?? 'leaves' });
       return undefined;
     }
     this.#files += 1;
@@ -146,29 +164,50 @@ export class DiskTree implements Exclude<FileTree, ReadonlyMap<string, Uint8Arra
       this.overflowed = true;
       return undefined;
     }
-    return readFileSync(toDisk(whole));
+    const bytes = readAt(toDisk(real), BYTES_MAX);
+    return bytes === undefined ? 'absent' : { bytes, real };
   }
 
-  #packageIn(folder: string): Package {
+  /**
+   * By the path as it is written, by that of what it leads to, and by the place of its package.
+   * Attack: `node_modules/a` is a link to the folder's own `.git`, where no file has a telling
+   * name.
+   */
+  #excluded(owner: Package, path: string, inside: string): Exclusion | undefined {
+    const { folder, base } = owner;
+    const inBase = folder === base ? inside : `${inFolder(base, folder)}/${inside}`;
+    const judge = base === this.root.folder && !inBase.includes('node_modules/') ? this.root : owner;
+    return this.#exclusion(path, owner) ?? this.#exclusion(inside, owner) ?? this.#exclusion(inBase, judge);
+  }
+
+  #packageIn(folder: string, base: string): Package {
     const known = this.#byFolder.get(folder);
     if (known !== undefined) return known;
-    const made: Package = { id: this.packages.length, folder, files: new Map(), imports: new Map() };
+    const made: Package = { id: this.packages.length, folder, base, files: new Map(), imports: new Map() };
     this.#byFolder.set(folder, made);
     this.packages.push(made);
     return made;
   }
 
-  #mounted(path: string): Package | undefined {
+  #mounted(path: string, name: string): Package | Refusal | undefined {
     const folder = this.#realPath(path);
+    if (folder === undefined) return undefined;
+    const base = this.#reach.baseOf(toDisk(folder), name);
     // Package managers leave empty folders behind.
-    if (folder === undefined || isEmpty(folder)) return undefined;
-    const found = this.#packageIn(folder);
+    if (base !== undefined && isEmpty(folder)) return undefined;
+    const found =
+      base === undefined
+        ? { folder: toDisk(folder), why: 'foreign' as const }
+        : this.#packageIn(folder, fromDisk(base));
     this.#mounts.set(path, found);
     return found;
   }
 
   #realPath(path: string): string | undefined {
-    if (!this.#realPaths.has(path)) this.#realPaths.set(path, realPathOf(path));
+    if (!this.#realPaths.has(path)) {
+      const real = realPath(toDisk(path));
+      this.#realPaths.set(path, real === undefined ? undefined : fromDisk(real));
+    }
     return this.#realPaths.get(path);
   }
 }
@@ -183,13 +222,8 @@ function inFolder(folder: string, path: string): string | undefined {
   return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : undefined;
 }
 
-function realPathOf(path: string): string | undefined {
-  try {
-    return fromDisk(realpathSync(toDisk(path)));
-  } catch {
-    return undefined;
-  }
-}
+const placeIn = (found: Package | Refusal | undefined, path: string): Place | undefined =>
+  found === undefined || 'why' in found ? undefined : { package: found, path };
 
 function isEmpty(folder: string): boolean {
   try {

@@ -5,8 +5,8 @@
  * Nothing is sent here. What only the service can judge is not judged here: an upload is also made
  * of a folder with a wrong manifest or with broken code, so that one answer lists all problems.
  */
-import { readFileSync, statSync } from 'node:fs';
-import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
+import { statSync } from 'node:fs';
+import { isAbsolute, posix, relative, resolve, sep } from 'node:path';
 import { absentHint } from '../../bundle/reading/absent-file.ts';
 import { resolveImport } from '../../bundle/resolve-import.ts';
 import type { Manifest } from '../../model/manifest/manifest.ts';
@@ -17,7 +17,9 @@ import { imagesOf, manifestIn, pathsIn, type ReadManifest, readManifestFile } fr
 import { importProblem } from './import-problems.ts';
 import { exclusionBy, IGNORE_FILE, isSecretFile } from './never-uploaded.ts';
 import { layOut, type PackageLayout } from './package-layout.ts';
+import { folderFault, isHome, manifestFault } from './package-reach.ts';
 import { type FoundImport, type Reached, reachFiles } from './reach-files.ts';
+import { readGiven, readInside, realPath } from './real-files.ts';
 
 /** Largest `.annexignore` that is read. */
 const IGNORE_BYTES_MAX = 64 * 1024;
@@ -37,8 +39,14 @@ export interface UploadedFile {
   readonly bytes: Uint8Array;
   /** Absolute path of the file that it is. */
   readonly origin: string;
-  /** Name of the package that it belongs to; absent for the author's own. */
+  /** The same without links. */
+  readonly real: string;
+  /**
+   * Name of the package that it belongs to, and its folder without links; absent for the author's
+   * own files.
+   */
   readonly packageName?: string;
+  readonly packageFolder?: string;
 }
 
 export interface FolderUpload {
@@ -63,8 +71,14 @@ export async function folderUpload(request: FolderRequest): Promise<FolderUpload
   const { folder, environment } = request;
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     return unreadable('There is no folder of this name.', 'Give the folder that has the manifest.');
+  const fault = folderFault(folder);
+  if (fault !== undefined)
+    return unreadable(fault, 'Give a folder that has an integration alone, by its own path.');
   const manifestFile = request.manifest === undefined ? manifestIn(folder) : pathIn(folder, request.manifest);
   if (typeof manifestFile !== 'string') return { problems: [manifestFile] };
+  const ofOther = request.manifest === undefined ? manifestFault(folder, manifestFile) : undefined;
+  if (ofOther !== undefined)
+    return unreadable(ofOther, 'Give that folder, or name the manifest with --manifest.');
   const tree = treeOf(folder);
   const bytes = tree.read({ package: tree.root, path: manifestFile });
   if (bytes === undefined)
@@ -107,12 +121,11 @@ function pathIn(folder: string, given: string): string | Problem {
 }
 
 function treeOf(folder: string): DiskTree {
-  const file = join(folder, IGNORE_FILE);
-  const found = statSync(file, { throwIfNoEntry: false });
-  const isRead = found?.isFile() === true && found.size <= IGNORE_BYTES_MAX;
-  const excluded = exclusionBy(isRead ? readFileSync(file, 'utf8') : '');
-  return new DiskTree(folder, (path, owner) => {
-    if (owner.id === 0) return excluded(path);
+  const ignoring = readInside(folder, IGNORE_FILE, IGNORE_BYTES_MAX);
+  const excluded = exclusionBy(typeof ignoring === 'object' ? String(ignoring.bytes) : '');
+  const hasSettings = isHome(folder);
+  return new DiskTree(realPath(folder) ?? folder, (path, owner) => {
+    if (owner.id === 0) return hasSettings && path.startsWith('.') ? 'secret' : excluded(path);
     return isSecretFile(path) ? 'secret' : undefined;
   });
 }
@@ -124,13 +137,20 @@ function withScript(
   rest: Pick<FolderUpload, 'manifestFile' | 'manifest'>,
 ): FolderUpload | Unreadable {
   const origin = resolve(folder, script);
-  if (!statSync(origin, { throwIfNoEntry: false })?.isFile())
+  const found = readGiven(folder, origin);
+  if (found === 'absent')
     return unreadable(`There is no script "${script}".`, 'Name the file that your own tools have built.');
+  // Attack: `dist/script.js` of a cloned folder is a link to a file of the machine.
+  if (found === 'leaves')
+    return unreadable(
+      `"${script}" is a link to a file outside of the folder.`,
+      'Name the file that it leads to.',
+    );
   const folderOfManifest = folderOf(rest.manifestFile);
   for (const image of rest.manifest ? imagesOf(rest.manifest) : [])
     tree.read({ package: tree.root, path: posix.join(folderOfManifest, image.path) });
   const { files } = filesOf(new Map([['', tree.root]]));
-  return { ...rest, files, problems: [], script: { bytes: readFileSync(origin), origin } };
+  return { ...rest, files, problems: [], script: { ...found, origin } };
 }
 
 const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/') + 1);
@@ -171,11 +191,15 @@ function filesOf(layout: PackageLayout): PlacedFiles {
   const files = new Map<string, UploadedFile>();
   const places = new Map<string, Place>();
   for (const [folder, owner] of layout) {
-    for (const [path, bytes] of owner.files) {
+    for (const [path, { bytes, real }] of owner.files) {
       const place = { package: owner, path };
       const inUpload = folder === '' ? path : `${folder}/${path}`;
-      const packageName = owner.id === 0 ? undefined : nameIn(folder);
-      files.set(inUpload, { bytes, origin: toDisk(pathOf(place)), ...(packageName && { packageName }) });
+      const ofPackage = owner.id !== 0 && {
+        packageName: nameIn(folder),
+        packageFolder: toDisk(owner.folder),
+      };
+      const origin = toDisk(pathOf(place));
+      files.set(inUpload, { bytes, origin, real: toDisk(real), ...ofPackage });
       places.set(inUpload, place);
     }
   }

@@ -27,7 +27,13 @@ export function importProblem(fault: ImportFault, fileOf: (place: Place) => stri
   return problem(message, { file: fileOf(importer), ...at, ...(hint !== undefined && { hint }) });
 }
 
-function refusalWords({ place, why }: { place: Place; why: Refusal }, specifier: string): Words {
+function refusalWords(refused: Refusal, specifier: string): Words {
+  if (refused.why === 'foreign')
+    return {
+      message: `"${specifier}" leads to ${refused.folder}, which is no package of the folder or of its workspace.`,
+      hint: hintFor(refused.folder),
+    };
+  const { place, why } = refused;
   const name = JSON.stringify(place.path);
   if (why === 'secret')
     return {
@@ -44,6 +50,11 @@ function refusalWords({ place, why }: { place: Place; why: Refusal }, specifier:
     hint: 'Copy the file into the folder, or make it a package of a workspace.',
   };
 }
+
+const hintFor = (folder: string): string =>
+  folder.includes('/pnpm/') && folder.includes('/links/')
+    ? 'Set "enableGlobalVirtualStore: false" in pnpm-workspace.yaml, and run "pnpm install".'
+    : 'Install it in the folder (npm install --install-links copies a package of this disk), or declare both in "workspaces" of a package.json above.';
 
 function wordsOf(fault: ImportFault): Words {
   const { specifier, importer } = fault;

@@ -35,8 +35,8 @@ export interface ImportFault {
   readonly location?: Location;
   readonly message: string;
   readonly hint: string;
-  /** A file that the import means and that is not uploaded. */
-  readonly refused?: { readonly place: Place; readonly why: Refusal };
+  /** What the import means and is not uploaded. */
+  readonly refused?: Refusal;
 }
 
 export interface Reached {
@@ -93,7 +93,7 @@ const reachingFiles = (tree: DiskTree, imports: FoundImport[]): Plugin => ({
     onLoad({ filter: /.*/ }, ({ path, namespace, with: attributes }) => {
       const owner = packageIn(tree, namespace);
       const loader = loaderOf(path, attributes['type']);
-      const bytes = owner?.files.get(path.slice(owner.folder.length + 1));
+      const bytes = owner?.files.get(path.slice(owner.folder.length + 1))?.bytes;
       // The rest is nothing of the upload: an empty module, or a file that a pattern matched.
       if (bytes === undefined || loader === undefined) return { contents: '', loader: 'js' };
       return { contents: loader === 'tsx' || loader === 'jsx' ? withPragma(bytes) : bytes, loader };

@@ -6,13 +6,14 @@
  * keeps the one that the service has, and the service says where it has none. No message contains a
  * value.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Manifest } from '../../model/manifest/manifest.ts';
 import { variableOf } from '../../model/manifest/secrets.ts';
 import { nearest } from '../../model/spelling-hint.ts';
 import { UsageError } from '../terminal/failure.ts';
+import { readGiven } from './real-files.ts';
 
 export const ENV_FILE = '.env';
 /** Largest file of variables that is read. */
@@ -43,8 +44,8 @@ export async function secretValues(
   sources: SecretSources,
 ): Promise<SecretValues> {
   const { env, file, cwd, folder } = sources;
-  const listed = file === undefined ? {} : await variablesIn(resolve(cwd, file), true);
-  const local = await variablesIn(join(folder, ENV_FILE), false);
+  const listed = file === undefined ? {} : await variablesIn(folder, resolve(cwd, file), true);
+  const local = await variablesIn(folder, join(folder, ENV_FILE), false);
   const values: Record<string, string> = {};
   const open = new Map<string, string | undefined>();
   const given = givenValues(declared, sources);
@@ -88,16 +89,23 @@ function undeclared(name: string, declared: readonly string[]): UsageError {
   });
 }
 
+/**
+ * Attack: `.env` of a cloned folder is a link to `~/.aws/credentials`, and the manifest declares a
+ * secret that takes its value from there.
+ */
 async function variablesIn(
+  folder: string,
   file: string,
   isNeeded: boolean,
 ): Promise<Readonly<Record<string, string | undefined>>> {
-  const found = await stat(file).catch(() => undefined);
-  if (!found?.isFile()) {
-    if (isNeeded)
-      throw new UsageError(`There is no file ${file}.`, { hint: 'Each line of it is NAME=value.' });
-    return {};
-  }
-  if (found.size > ENV_BYTES_MAX) throw new UsageError(`${file} is too large for a file of variables.`);
-  return parseEnv(await readFile(file, 'utf8'));
+  const size = (await stat(file).catch(() => undefined))?.size ?? 0;
+  if (size > ENV_BYTES_MAX) throw new UsageError(`${file} is too large for a file of variables.`);
+  const found = readGiven(folder, file, ENV_BYTES_MAX);
+  if (found === 'leaves')
+    throw new UsageError(`${file} is a link to a file outside of the folder, so it is not read.`, {
+      hint: 'Remove it, or name the file that it leads to: --secrets-file <file>',
+    });
+  if (found !== 'absent') return parseEnv(String(found.bytes));
+  if (!isNeeded) return {};
+  throw new UsageError(`There is no file ${file}.`, { hint: 'Each line of it is NAME=value.' });
 }

@@ -20,6 +20,8 @@ export interface Weight {
   readonly name: string;
   readonly files: number;
   readonly bytes: number;
+  /** The folders that they are in, by their paths without links. */
+  readonly folders: ReadonlySet<string>;
 }
 
 export interface UploadWeight {
@@ -30,13 +32,17 @@ export interface UploadWeight {
 }
 
 export function weightOf({ files, script }: FolderUpload): UploadWeight {
-  const packages = new Map<string, { files: number; bytes: number }>();
+  const packages = new Map<string, Omit<Weight, 'name'>>();
   let bytes = script?.bytes.byteLength ?? 0;
-  for (const { bytes: contents, packageName } of files.values()) {
+  for (const { bytes: contents, packageName, packageFolder } of files.values()) {
     bytes += contents.byteLength;
-    if (packageName === undefined) continue;
-    const known = packages.get(packageName) ?? { files: 0, bytes: 0 };
-    packages.set(packageName, { files: known.files + 1, bytes: known.bytes + contents.byteLength });
+    if (packageName === undefined || packageFolder === undefined) continue;
+    const known = packages.get(packageName) ?? { files: 0, bytes: 0, folders: new Set() };
+    packages.set(packageName, {
+      files: known.files + 1,
+      bytes: known.bytes + contents.byteLength,
+      folders: new Set([...known.folders, packageFolder]),
+    });
   }
   const sorted = [...packages].sort(([, one], [, other]) => other.bytes - one.bytes);
   return { files: files.size, bytes, packages: sorted.map(([name, sums]) => ({ name, ...sums })) };

@@ -6,7 +6,12 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { folderWith, manifestOf, withInstalledPackages } from '../../support/cli/author-folder.ts';
+import {
+  folderWith,
+  installPackages,
+  manifestOf,
+  withInstalledPackages,
+} from '../../support/cli/author-folder.ts';
 import { Shell } from '../../support/repository/shell.ts';
 import { read } from '../../support/repository/sources.ts';
 import { TestService } from '../../support/service.ts';
@@ -67,7 +72,7 @@ export default createIntegration({
   },
 });`,
     });
-    await withInstalledPackages(folder);
+    await installPackages(folder, ['zod', 'date-fns', '@slack/web-api']);
     const shell = await shellIn(folder);
     const output = await shell.run(published);
     shell.end();

@@ -1,5 +1,5 @@
 /** Folders of integrations for tests of the commands of authors. */
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,6 +33,16 @@ export async function suiteFolder(files: Readonly<Record<string, string>>): Prom
   return write(await realpath(await mkdtemp(join(tmpdir(), 'annex-author-'))), files);
 }
 
-/** Gives a folder the packages of this repository, as npm laid them. */
+/** Installs packages of this repository in a folder, with what they depend on. */
+export async function installPackages(folder: string, names: readonly string[]): Promise<void> {
+  const found = new Set(names);
+  for (const name of found) {
+    await cp(join(MODULES, name), join(folder, 'node_modules', name), { recursive: true });
+    const { dependencies = {} } = JSON.parse(await readFile(join(MODULES, name, 'package.json'), 'utf8'));
+    for (const dependency of Object.keys(dependencies)) found.add(dependency);
+  }
+}
+
+/** Gives the programs of a folder the packages of this repository. No upload takes them. */
 export const withInstalledPackages = (folder: string): Promise<void> =>
   symlink(MODULES, join(folder, 'node_modules'));

@@ -112,6 +112,7 @@ describe('packages are found', () => {
 
   test('in a workspace: in the folder above, and as linked sources', async () => {
     const workspace = await folderWith({
+      'package.json': pkg('all', { workspaces: ['packages/*'] }),
       'node_modules/shared-dependency/package.json': pkg('shared-dependency'),
       'node_modules/shared-dependency/index.js': '"above"',
       'packages/tools/package.json': pkg('@acme/tools', { main: './src/index.ts' }),
