@@ -7,7 +7,7 @@
  * `test/unit/http/withheld-headers.test.ts`, which reads the registries of names.
  */
 
-/** Names, and why they are withheld, as a clause. A `*` stands for the rest of a name. */
+/** Names, and the reason as a clause. A `*` stands for the rest of a name. */
 type Row = readonly [names: readonly string[], why: string];
 
 /** Withheld on every origin. */
@@ -53,7 +53,8 @@ const ON_SHARED_ORIGINS: readonly Row[] = [
 
 export type WithheldOn = 'every origin' | 'a shared origin';
 
-export class WithheldHeaders {
+/** A table of names, each with its reason. */
+export class HeaderTable {
   readonly #named = new Map<string, string>();
   /** Beginnings of names, by their first letter. */
   readonly #beginnings = new Map<string, (readonly [string, string])[]>();
@@ -70,7 +71,7 @@ export class WithheldHeaders {
       }
   }
 
-  /** @param name in lower case @returns why the header is withheld; undefined if it is not */
+  /** @param name in lower case @returns the clause of its row; undefined if it has none */
   why(name: string): string | undefined {
     return (
       this.#named.get(name) ??
@@ -84,7 +85,7 @@ export class WithheldHeaders {
   }
 }
 
-export const WITHHELD: Readonly<Record<WithheldOn, WithheldHeaders>> = {
-  'every origin': new WithheldHeaders(EVERYWHERE),
-  'a shared origin': new WithheldHeaders([...EVERYWHERE, ...ON_SHARED_ORIGINS]),
+export const WITHHELD: Readonly<Record<WithheldOn, HeaderTable>> = {
+  'every origin': new HeaderTable(EVERYWHERE),
+  'a shared origin': new HeaderTable([...EVERYWHERE, ...ON_SHARED_ORIGINS]),
 };

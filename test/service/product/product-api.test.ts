@@ -26,6 +26,36 @@ export default createIntegration({ fetch: async (request, { environment }) => {
   return Response.json({ status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() });
 } });`;
 
+/** Paths that servers read in different ways. */
+const NOT_CANONICAL = [
+  '/v1/pages/..;/..;/internal/admin',
+  '/v1/pages/%252e%252e/admin',
+  '/v1/pages/%25252e/admin',
+  '/v1/pages;x=1/a',
+  '/v1/pages%3bx=1',
+  '/v1/pages%3Fadmin',
+  '/v1/pages%23admin',
+  '/v1/pages\\admin',
+  '/v1//pages',
+  '/v1/pages//',
+  '/v1/pages%2f%2fadmin',
+  '/v1/./pages',
+  '/v1/pages./a',
+  '/v1/pages%20/a',
+  '/v1/pages/..%20/admin',
+  '/v1/pages%00.json',
+  '/v1/pages/%c0%ae%c0%ae/admin',
+  '/v1/pages/\xc0\xae\xc0\xae/admin',
+  '/v1/pages/%u002e%u002e/admin',
+];
+const CANONICAL = [
+  '/v1/pages/a.b',
+  '/v1/pages/',
+  '/v1/pages/100%25',
+  '/v1/pages/a%2Fb',
+  '/v1/pages/h%C3%A4user?x=..;/',
+];
+
 interface Asking {
   readonly kind?: 'integration' | 'installation';
   readonly method?: string;
@@ -166,11 +196,23 @@ describe('with --product-api', () => {
       'Cookie: a=forged',
       'X-Forwarded-For: forged',
       'X-HTTP-Method-Override: DELETE',
+      'X_HTTP_METHOD: forged',
+      'X-Original-URL: /forged',
+      'X-Rewrite-URL: /forged',
+      'X-Original-Method: forged',
+      'X-Envoy-Original-Path: /forged',
+      'X-Middleware-Subrequest: forged',
+      'True-Client-IP: forged',
+      'X-Auth-Request-User: forged',
+      'Remote_User: forged',
+      'Proxy: forged',
+      'X-Request-Id: kept',
       'X-Dropped: forged',
       'Connection: close, x-dropped',
     ]);
     expect(answer).toContain('200 OK');
     expect(JSON.stringify(product.last?.rawHeaders)).not.toMatch(/forged|override/i);
+    expect(product.last?.headers).toMatchObject({ 'x-request-id': 'kept' });
     expect(await verified()).toMatchObject({ installation: own.id });
   });
 
@@ -182,13 +224,27 @@ describe('with --product-api', () => {
       '/v1/a/..%2f..%2Fadmin',
       '/v1/a/..%5cadmin',
       '/v1/%zz',
+      ...NOT_CANONICAL,
+      '/v1/spaces?x=1&%5fMethod=DELETE',
     ];
     for (const path of paths) {
       const lines = [`GET ${path} HTTP/1.1`, 'Host: 127.0.0.1', `Authorization: Bearer ${installation}`];
       const answer = await raw([...lines, 'Connection: close']);
       expect(answer, path).toMatch(/^HTTP\/1\.1 40[04] /);
     }
+    const inProcess = await ask({ path: '/v1/pages/..;/..;/internal/admin'.slice('/v1'.length) });
+    expect([inProcess.status, codeOf(inProcess)]).toEqual([400, 'REQUEST_INVALID']);
     expect(product.asked).toEqual([]);
+  });
+
+  test('a canonical path passes as it was sent', async () => {
+    const { installation } = await tokens();
+    for (const path of CANONICAL) {
+      const answer = await fetch(`${api()}${path.slice('/v1'.length)}`, {
+        headers: { authorization: `Bearer ${installation}` },
+      });
+      expect([path, answer.status, product.last?.url]).toEqual([path, 200, path]);
+    }
   });
 
   test('keys are rotated without a gap: the next one is published before it signs', async () => {

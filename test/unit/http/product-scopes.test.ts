@@ -29,8 +29,8 @@ describe('a mapping', () => {
   });
 
   test('attack: another spelling of a path needs the same scope', () => {
-    const paths = ['/v1/SPACES/a', '/v1//spaces/a', '/v1/spaces/a/', '/v1/%73paces/a', '/v1/spaces%2Fa'];
-    for (const path of [...paths, '/v1/spaces%5Ca'])
+    const paths = ['/v1/SPACES/a', '/v1/spaces/a/', '/v1/%73paces/a', '/v1/spaces%2Fa', '/v1%2Fspaces/a'];
+    for (const path of paths)
       expect(scopes.missing('GET', path, []), path).toEqual({ scope: 'space:metadata:read' });
   });
 

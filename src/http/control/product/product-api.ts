@@ -25,7 +25,7 @@ import { bearerToken, type Credentials } from '../../credentials.ts';
 import { answerError, routeUnknown } from '../../error-answer.ts';
 import { inProcessOwner } from '../../loopback-listeners.ts';
 import { tokenRefused } from '../authenticate.ts';
-import { answeredHeaders, isForwardable, sentHeaders } from './product-head.ts';
+import { answeredHeaders, isCanonical, overridesMethod, sentHeaders } from './product-head.ts';
 import type { ProductScopes } from './product-scopes.ts';
 
 /** What forwarding takes; present where the operator has named the product's API. */
@@ -122,11 +122,13 @@ class ForwardedCall {
   /** @throws AnnexError where the call may not be made */
   #check(): void {
     const { request, path, grant } = this.#call;
-    if (!isForwardable(path))
+    if (!isCanonical(path))
       throw new AnnexError(
         'REQUEST_INVALID',
-        'The path has dot segments, control characters, or is no valid percent-encoding.',
+        'The path is not canonical. Once decoded, it must have no dot segments, empty segments, control characters, further encodings, or any of \\ ; ? #, and no segment may end with a dot or a space.',
       );
+    if (overridesMethod(request.originalUrl.slice(path.length)))
+      throw new AnnexError('REQUEST_INVALID', 'The query must not override the method: it has `_method`.');
     const missing = this.#product.scopes?.missing(request.method, path, grant.claims.scopes);
     if (missing === undefined) return;
     const what = `${request.method} ${path}`;

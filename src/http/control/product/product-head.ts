@@ -5,19 +5,47 @@
  * the host's name, or mean something for the whole origin of the control listener.
  */
 import type { HeaderPairs } from '../../../egress/request-head.ts';
-import { WITHHELD } from '../../withheld-headers.ts';
+import { HeaderTable, WITHHELD } from '../../withheld-headers.ts';
 
 /** The header that carries the statement. */
 export const CALLER_HEADER = 'x-platform-caller';
 
 /**
- * Not sent to the product. Attack: a forged statement, a second token, or a forged address of the
- * client. Attack: a method that overrides the one that the mapping of scopes has decided by.
- * Cookies are for browsers, and this service sets none.
+ * Not sent to the product. Frameworks and servers believe these of the proxy in front of them, and
+ * here that is Annex. Attack: a call whose path or method for the product is another than that by
+ * which the mapping of scopes has decided.
  */
-const NOT_SENT: ReadonlySet<string> = new Set([
-  ...[CALLER_HEADER, 'authorization', 'cookie', 'forwarded', 'via', 'x-real-ip'],
-  ...['x-http-method', 'x-http-method-override', 'x-method-override'],
+const NOT_SENT = new HeaderTable([
+  [[CALLER_HEADER, 'authorization'], 'says who calls: Annex sets it'],
+  [['cookie', 'cookie2'], 'is for browsers, and this service sets none'],
+  [
+    ['x-original*', 'x-rewrite*', 'x-override*', 'x-request-uri', 'x-envoy-*', 'x-middleware-*', 'base-url'],
+    'names another path or host, or steps over checks',
+  ],
+  [['x-host', 'x-http-host*'], 'names another host'],
+  [['x-http-method*', 'x-method*'], 'names another method'],
+  [
+    ['forwarded', 'x-forwarded*', 'via', 'x-real-*', 'x-client-ip', 'x-cluster-client-ip', 'client-ip'],
+    'forges the address of a client',
+  ],
+  [['true-client-ip', 'cf-*', 'fastly-*', 'x-azure-*', 'x-originating-*'], 'forges the address of a client'],
+  [
+    [
+      'remote-*',
+      'x-remote-*',
+      'x-auth-request-*',
+      'x-authenticated-*',
+      'x-webauth-*',
+      'x-ms-client-principal*',
+    ],
+    'says in the name of a proxy who calls',
+  ],
+  [
+    ['x-amzn-*', 'x-goog-*', 'tailscale-*', 'client-cert*', 'x-client-cert*'],
+    'says in the name of a proxy who calls',
+  ],
+  [['ssl-*', 'x-ssl-*', 'x-client-dn', 'x-client-verify'], 'says in the name of a proxy who calls'],
+  [['proxy'], 'becomes HTTP_PROXY in programs that read headers from their environment'],
 ]);
 
 /**
@@ -50,8 +78,7 @@ export function sentHeaders(
 
 function isSent(name: string): boolean {
   // Attack: `X_Platform_Caller`. Many frameworks read an underscore like a hyphen.
-  const lower = name.toLowerCase().replaceAll('_', '-');
-  return !NOT_SENT.has(lower) && !lower.startsWith('x-forwarded-');
+  return NOT_SENT.why(name.toLowerCase().replaceAll('_', '-')) === undefined;
 }
 
 /** Headers of the product's answer that are passed back, by name. */
@@ -70,16 +97,35 @@ export function answeredHeaders(headers: HeaderPairs): Record<string, string | s
 }
 
 /**
- * Whether a path stays where it was sent, however it is read. Attack: `/v1/../internal`, which the
- * product's server would resolve to a path that is not below its API.
+ * Whether every server reads a path as the mapping of scopes does, which decodes it once. Attack:
+ * `/v1/pages/..;/..;/internal/admin`, whose segments have parameters for some servers;
+ * `/v1/%252e%252e/x`, which a server behind a proxy decodes a second time; `/v1//x`, `/v1/x%20`,
+ * `/v1/x%3Fy`. An encoded slash is a part of a segment, or a separator: the mapping reads it both
+ * ways.
  */
-export function isForwardable(path: string): boolean {
+export function isCanonical(path: string): boolean {
+  if (!PRINTABLE.test(path)) return false;
   try {
-    const decoded = decodeURIComponent(path);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are refused
-    if (/[\0-\x1f\x7f]/.test(decoded)) return false;
-    return !decoded.split(/[/\\]/).some((segment) => segment === '.' || segment === '..');
+    const segments = decodeURIComponent(path).split('/').slice(1);
+    return segments.every(
+      (segment, at) => !AMBIGUOUS.test(segment) && (segment !== '' || at === segments.length - 1),
+    );
   } catch {
     return false;
   }
 }
+
+const PRINTABLE = /^[!-~]+$/;
+/**
+ * In a decoded segment: characters that end a segment or a path, encodings that are left, control
+ * characters, and dots and spaces at the end, which some servers drop.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are refused
+const AMBIGUOUS = /[\0-\x1f\x7f-\x9f\\;?#]|%[0-9a-f]{2}|[. ]$/i;
+
+/**
+ * Whether the query overrides the method, as frameworks let forms do. Attack: a POST, for which the
+ * manifest has the scope, that is a DELETE to the product.
+ */
+export const overridesMethod = (query: string): boolean =>
+  [...new URLSearchParams(query).keys()].some((name) => name.toLowerCase() === '_method');

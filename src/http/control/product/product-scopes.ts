@@ -2,10 +2,11 @@
  * The operator's mapping from calls of the product's API to scopes (`--product-scopes`,
  * docs/operating.md#the-products-api).
  *
- * The first rule that fits a call decides. A path is read in two ways: as it is, and with its
- * encoded slashes decoded. Attack: `/v1/spaces%2Fx`, which a rule for `/v1/spaces/{space}` does not
- * fit, and which a product may route like `/v1/spaces/x`. Where the two readings differ, a call
- * needs the scopes of both. Letter case and empty segments are ignored for the same reason.
+ * The first rule that fits a call decides. Paths are canonical (`isCanonical`), but for encoded
+ * slashes: a path is read as it is, and with them decoded. Attack: `/v1/spaces%2Fx`, which a rule
+ * for `/v1/spaces/{space}` does not fit, and which a product may route like `/v1/spaces/x`. Where
+ * the two readings differ, a call needs the scopes of both. Letter case and a slash at the end are
+ * ignored for the same reason.
  */
 import Type from 'typebox';
 import { parse } from 'yaml';
@@ -75,7 +76,7 @@ export class ProductScopes {
   }
 
   /**
-   * @param path as it was sent, without its query; can be decoded
+   * @param path as it was sent, without its query; canonical
    * @param granted scopes of the integration's manifest
    * @returns what the call lacks; undefined where it may be made
    */
@@ -93,8 +94,9 @@ export class ProductScopes {
 /** The segments of a path, each decoded; and once more with slashes that were encoded. */
 function readingsOf(path: string): readonly (readonly string[])[] {
   const plain = segmentsOf(path, decodeURIComponent);
-  if (!plain.some((segment) => /[/\\]/.test(segment))) return [plain];
-  return [plain, segmentsOf(decodeURIComponent(path).replaceAll('\\', '/'))];
+  return plain.some((segment) => segment.includes('/'))
+    ? [plain, segmentsOf(decodeURIComponent(path))]
+    : [plain];
 }
 
 const segmentsOf = (path: string, decode = (segment: string) => segment): string[] =>
