@@ -2,7 +2,7 @@
  * Writes a new integration from a template. The templates are folders of files with `{{name}}` and
  * the like in them; `common` is in each. Never writes into a folder that has files.
  */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Failure } from './terminal/failure.ts';
@@ -37,6 +37,12 @@ export interface NewIntegration {
 
 /** @returns paths of the files that were written. @throws Failure where the folder has files */
 export async function writeNew({ template, folder, ...words }: NewIntegration): Promise<string[]> {
+  // Attack: `hello` in a cloned folder is a link to a folder whose programs the machine starts.
+  if ((await lstat(folder).catch(() => undefined))?.isSymbolicLink())
+    throw new Failure(`${folder} is a link, so nothing is written to where it leads.`, {
+      code: 'FOLDER_UNUSABLE',
+      hint: 'Give the name of a new folder, or the one that it leads to.',
+    });
   await mkdir(folder, { recursive: true });
   const there = await readdir(folder);
   if (there.some((name) => name !== '.git')) {

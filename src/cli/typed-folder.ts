@@ -4,14 +4,17 @@
  * `tsconfig.json`. Where the package `@annex/sdk` is not installed, also `annex-sdk.d.ts` (the SDK
  * and the globals of an isolate). Prints nothing.
  */
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { AUTHOR_TYPES_FILE, authorTypes } from '../model/manifest/author-types.ts';
 import { MANIFEST_FILE, type Manifest } from '../model/manifest/manifest.ts';
+import { readGiven, replaceFile } from './real-files.ts';
 import { isGeneratedSdk, SDK_DECLARATIONS_FILE, sdkDeclarations } from './sdk-declarations.ts';
 
 const SETTINGS_FILE = 'tsconfig.json';
+/** Largest manifest, and largest file of types, that is read. */
+const TEXT_BYTES_MAX = 4 * 1024 * 1024;
 /** The globals of an isolate, as the package has them. */
 const GLOBALS = '@annex/sdk/globals';
 
@@ -72,14 +75,13 @@ export async function manifestIn(folder: string): Promise<string> {
   return only === undefined || others.length > 0 ? MANIFEST_FILE : only;
 }
 
-/** @returns undefined where there is no such file */
-export async function textOf(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    if (isErrno(cause, 'ENOENT') || isErrno(cause, 'ENOTDIR')) return undefined;
-    throw cause;
-  }
+/**
+ * @param file absolute path
+ * @returns undefined where there is no such file in the folder
+ */
+export function textOf(folder: string, file: string): string | undefined {
+  const found = readGiven(folder, file, TEXT_BYTES_MAX);
+  return typeof found === 'object' ? String(found.bytes) : undefined;
 }
 
 /** Whether code of the folder finds the package. */
@@ -100,9 +102,9 @@ async function makeUpToDate(
 ): Promise<TypedFile> {
   const file = join(folder, name);
   // Git may have changed the line endings; that is no difference.
-  if ((await textOf(file))?.replaceAll('\r\n', '\n') === text) return { file: name, state: 'up to date' };
+  if (textOf(folder, file)?.replaceAll('\r\n', '\n') === text) return { file: name, state: 'up to date' };
   if (isCheck) return { file: name, state: 'not up to date' };
-  await replace(file, text);
+  await replaceFile(file, text);
   return { file: name, state: 'written' };
 }
 
@@ -111,7 +113,7 @@ async function makeUpToDate(
  */
 async function removeCopy(folder: string, isCheck: boolean): Promise<TypedFile[]> {
   const file = join(folder, SDK_DECLARATIONS_FILE);
-  const text = await textOf(file);
+  const text = textOf(folder, file);
   if (text === undefined || !isGeneratedSdk(text)) return [];
   if (!isCheck) await rm(file);
   return [
@@ -132,21 +134,12 @@ async function offerSettings(folder: string, isInstalled: boolean): Promise<Type
   } catch (cause) {
     if (!isErrno(cause, 'EEXIST')) throw cause;
     const left: TypedFile = { file: SETTINGS_FILE, state: 'left as it is' };
-    if (!isInstalled || (await textOf(file))?.includes('@annex/sdk/')) return left;
+    if (!isInstalled || textOf(folder, file)?.includes('@annex/sdk/')) return left;
     return {
       ...left,
       hint: '"extends": "@annex/sdk/tsconfig.json" would give it the globals of an isolate.',
     };
   }
-}
-
-/**
- * Replaces a file by a rename: editors never read half of one, and a symbolic link is not followed.
- */
-async function replace(file: string, text: string): Promise<void> {
-  const draft = `${file}.${process.pid}`;
-  await writeFile(draft, text, { flag: 'wx' });
-  await rename(draft, file);
 }
 
 const isErrno = (cause: unknown, code: string): boolean =>

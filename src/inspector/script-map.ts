@@ -6,7 +6,7 @@
  * one, the debugger shows names and positions alone. Files of packages and of the SDK are marked,
  * so that debuggers step over them.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { join, normalize, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -55,17 +55,20 @@ async function textsOf(sources: readonly string[], isForeign: readonly boolean[]
   let bytes = 0;
   for (const [at, source] of sources.entries()) {
     const path = isForeign[at] ? undefined : pathIn(folder, source);
-    const text = path === undefined || bytes > TEXTS_BYTES_MAX ? undefined : await textOf(path);
+    const text = path === undefined || bytes > TEXTS_BYTES_MAX ? undefined : await textOf(folder, path);
     bytes += text?.length ?? 0;
     texts.push(text);
   }
   return texts;
 }
 
-async function textOf(path: string): Promise<string | undefined> {
+/** Attack: a file of the folder is a link to a file of the machine, or has become a pipe. */
+async function textOf(folder: string, path: string): Promise<string | undefined> {
   try {
-    const { size } = await stat(path);
-    return size > TEXT_BYTES_MAX ? undefined : await readFile(path, 'utf8');
+    const [root, real] = [await realpath(folder), await realpath(path)];
+    const found = await stat(real);
+    if (!real.startsWith(`${root}${sep}`) || !found.isFile() || found.size > TEXT_BYTES_MAX) return undefined;
+    return await readFile(real, 'utf8');
   } catch {
     // The author has deleted it since the publish.
     return undefined;

@@ -6,6 +6,7 @@ import { type Command, defineCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { installOnce } from '../installation/install-once.ts';
 import { pendingText } from '../installation/target-view.ts';
+import { isIn, realPath } from '../real-files.ts';
 import { Failure } from '../terminal/failure.ts';
 import { type Painted, paint } from '../terminal/output.ts';
 import { printProblems } from '../terminal/problem-report.ts';
@@ -20,7 +21,6 @@ import {
   valuesOf,
 } from '../upload/prepared-upload.ts';
 import { publishUpload } from '../upload/publish-upload.ts';
-import { isIn, realPath } from '../upload/real-files.ts';
 import { uploadProgress } from '../upload/upload-progress.ts';
 import { sizeText, weightOf } from '../upload/upload-size.ts';
 

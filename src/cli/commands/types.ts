@@ -45,8 +45,8 @@ export const types: Command = defineCommand({
   async run({ output, cwd }, { folder: given = '.', manifest: file, env, check }) {
     const folder = resolve(cwd, given);
     const shown = (path: string): string => relative(cwd, path) || '.';
-    const path = join(folder, file ?? (await manifestIn(folder)));
-    const yaml = await textOf(path);
+    const path = resolve(folder, file ?? (await manifestIn(folder)));
+    const yaml = textOf(folder, path);
     if (yaml === undefined)
       throw new UsageError(`There is no ${shown(path)}.`, { hint: 'Give the folder of an integration.' });
     const files = await writeTypes(folder, readManifest(yaml, { output, shown: shown(path), env }), check);

@@ -4,41 +4,62 @@
  * ignored by Git, and never uploaded (`upload/never-uploaded.ts`).
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, lstat, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readPrivate, writePrivate } from '../profile/private-file.ts';
+import { replaceFile } from '../real-files.ts';
 import { Failure } from '../terminal/failure.ts';
 
 export const DEV_FOLDER = '.annex';
 const PAGE_TOKEN_FILE = 'page-token';
 const TOKEN_BYTES = 24;
 const TOKEN = /^[\w-]{32}$/;
+/** Permissions of anybody but the owner. */
+const OTHERS = 0o077;
 
 /**
- * Attack: a folder from elsewhere brings a `.annex` that leads to another folder, or that another
- * user can write.
+ * Attack: a folder from elsewhere brings a `.annex` that leads to another folder, that another user
+ * can write, whose files are links to what the service then overwrites, or whose database and keys
+ * are those of the attacker. Git gives no folder the mode that this one has.
  *
  * @returns its path
  * @throws Failure
  */
 export async function openDevFolder(folder: string): Promise<string> {
   const path = join(folder, DEV_FOLDER);
-  await mkdir(path, { mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code !== 'EEXIST')
+  const made = await mkdir(path, { mode: 0o700 }).then(
+    () => true,
+    (cause: NodeJS.ErrnoException) => {
+      if (cause.code === 'EEXIST') return false;
       throw new Failure(`${path} cannot be made: ${cause.message}.`, { code: 'FOLDER_UNUSABLE', cause });
-  });
+    },
+  );
   const found = await lstat(path);
   const me = process.getuid?.();
   if (!found.isDirectory() || (me !== undefined && found.uid !== me))
-    throw new Failure(`${path} is not a folder of yours, so it is not used.`, {
-      code: 'FOLDER_UNUSABLE',
-      hint: 'Remove it: `annex dev` makes it anew.',
-    });
+    throw unusable(path, `${path} is not a folder of yours, so it is not used.`);
+  if (!made && me !== undefined && (found.mode & OTHERS) !== 0)
+    throw unusable(
+      path,
+      `${path} was not made by \`annex dev\`, which closes it to others, so it is not used.`,
+    );
   await chmod(path, 0o700);
+  // Only this user changes it from now on.
+  for (const entry of await readdir(path, { withFileTypes: true, recursive: true })) {
+    if (entry.isFile() || entry.isDirectory()) continue;
+    const what = entry.isSymbolicLink() ? 'a link' : 'no file';
+    throw unusable(
+      path,
+      `${join(entry.parentPath, entry.name)} is ${what}, and \`annex dev\` makes none, so ${path} is not used.`,
+    );
+  }
   // It ignores itself, so that the author's own file need not.
-  await writeFile(join(path, '.gitignore'), '*\n');
+  await replaceFile(join(path, '.gitignore'), '*\n');
   return path;
 }
+
+const unusable = (path: string, message: string): Failure =>
+  new Failure(message, { code: 'FOLDER_UNUSABLE', hint: `Remove ${path}: \`annex dev\` makes it anew.` });
 
 /** The secret part of the page's address: the same in each run, so that an open page goes on. */
 export async function pageToken(devFolder: string): Promise<string> {

@@ -2,8 +2,9 @@
  * Files that hold tokens: only their owner can read them, and one that others can read is refused
  * instead of used.
  */
-import { constants, mkdir, open, rename, rm } from 'node:fs/promises';
+import { constants, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { replaceFile } from '../real-files.ts';
 import { Failure } from '../terminal/failure.ts';
 
 /** Permissions of anybody but the owner. */
@@ -51,19 +52,8 @@ export async function readPrivate(path: string): Promise<string | undefined> {
   }
 }
 
-/**
- * Replaces the file by a rename: no process reads half of one, and a symbolic link is not followed.
- */
+/** Replaces the file, which only its owner can read. */
 export async function writePrivate(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const draft = `${path}.${process.pid}`;
-  const file = await open(draft, 'wx', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.close();
-    await rename(draft, path);
-  } catch (cause) {
-    await rm(draft, { force: true });
-    throw cause;
-  }
+  await replaceFile(path, text, 0o600);
 }

@@ -11,10 +11,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { FileTree } from '../../bundle/resolve-import.ts';
+import { readAt, realPath } from '../real-files.ts';
 import { fromDisk, toDisk } from './disk-path.ts';
 import type { Exclusion } from './never-uploaded.ts';
 import { PackageReach } from './package-reach.ts';
-import { readAt, realPath } from './real-files.ts';
 
 /** Most files, and most bytes of files, that are read. They bound memory; an upload has less. */
 const FILES_MAX = 20_000;

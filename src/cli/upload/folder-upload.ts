@@ -11,6 +11,7 @@ import { absentHint } from '../../bundle/reading/absent-file.ts';
 import { resolveImport } from '../../bundle/resolve-import.ts';
 import type { Manifest } from '../../model/manifest/manifest.ts';
 import { type Problem, problem } from '../../model/problem.ts';
+import { readGiven, readInside, realPath } from '../real-files.ts';
 import { toDisk } from './disk-path.ts';
 import { DiskTree, nameOf, type Place, pathOf } from './disk-tree.ts';
 import { imagesOf, manifestIn, pathsIn, type ReadManifest, readManifestFile } from './folder-manifest.ts';
@@ -19,7 +20,6 @@ import { exclusionBy, IGNORE_FILE, isSecretFile } from './never-uploaded.ts';
 import { layOut, type PackageLayout } from './package-layout.ts';
 import { folderFault, isHome, manifestFault } from './package-reach.ts';
 import { type FoundImport, type Reached, reachFiles } from './reach-files.ts';
-import { readGiven, readInside, realPath } from './real-files.ts';
 
 /** Largest `.annexignore` that is read. */
 const IGNORE_BYTES_MAX = 64 * 1024;

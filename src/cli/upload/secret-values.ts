@@ -12,8 +12,8 @@ import { parseEnv } from 'node:util';
 import type { Manifest } from '../../model/manifest/manifest.ts';
 import { variableOf } from '../../model/manifest/secrets.ts';
 import { nearest } from '../../model/spelling-hint.ts';
+import { readGiven } from '../real-files.ts';
 import { UsageError } from '../terminal/failure.ts';
-import { readGiven } from './real-files.ts';
 
 export const ENV_FILE = '.env';
 /** Largest file of variables that is read. */

@@ -6,8 +6,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { readAt, realPath } from '../../../src/cli/real-files.ts';
 import { type FolderRequest, folderUpload } from '../../../src/cli/upload/folder-upload.ts';
-import { readAt, realPath } from '../../../src/cli/upload/real-files.ts';
 import { secretValues } from '../../../src/cli/upload/secret-values.ts';
 import { folderWith, manifestOf, write } from '../../support/cli/author-folder.ts';
 

@@ -1,5 +1,6 @@
 /** The source map for debuggers: the author's texts, and nothing from outside the folder. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -34,6 +35,12 @@ test('files outside the folder have no text and no URL of a file', async () => {
   const { sources, sourcesContent } = await mapOf(outside, folder);
   expect(sourcesContent).toEqual([null, null, null]);
   expect(sources).toEqual(outside.map((path) => `annex:/own@1/${path}`));
+});
+
+test('a link that leaves the folder, and a pipe, have no text', async () => {
+  symlinkSync('../secret', join(folder, 'link.ts'));
+  execFileSync('mkfifo', [join(folder, 'pipe.ts')]);
+  expect((await mapOf(['link.ts', 'pipe.ts'], folder)).sourcesContent).toEqual([null, null]);
 });
 
 test('files of packages and of the SDK are marked for debuggers to skip', async () => {

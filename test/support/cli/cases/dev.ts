@@ -1,5 +1,5 @@
 /** `annex dev`, against the running service: its own service has a test of its own. */
-import { writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { manifestOf, write } from '../author-folder.ts';
 import type { CommandCase } from '../command-case.ts';
@@ -63,6 +63,17 @@ export const DEV_CASES: readonly CommandCase[] = [
         },
         code: 1,
         says: /\.annex is not a folder of yours, so it is not used\./,
+      },
+      {
+        title: 'a data folder with a link, as Git has it',
+        run: async (world) => {
+          const folder = await folderIn(world);
+          await mkdir(join(folder, '.annex'), { mode: 0o700 });
+          await symlink('../index.js', join(folder, '.annex/.gitignore'));
+          return { words: ['dev', folder, ...FREE], env: world.home };
+        },
+        code: 1,
+        says: /\.gitignore is a link, and `annex dev` makes none/,
       },
     ],
   },

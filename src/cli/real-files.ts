@@ -1,9 +1,10 @@
 /**
- * Files of an author's folder, read by their paths without links.
+ * Files of an author's folder: read by their paths without links, and written by a rename.
  *
  * Git stores links, so a folder from elsewhere has them where its author wants them: what a path
  * leads to decides, and never how it is written.
  */
+import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -16,6 +17,7 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
 import { join, parse, relative, sep } from 'node:path';
 
 /** A pipe in the place of a file would have the command wait for a writer. */
@@ -102,4 +104,21 @@ export function readInside(folder: string, path: string, bytesMax?: number): Ins
 export function readGiven(folder: string, path: string, bytesMax?: number): Inside {
   const root = isIn(folder, path) ? folder : parse(path).root;
   return readInside(root, relative(root, path), bytesMax);
+}
+
+/**
+ * Replaces a file by a rename: no process reads half of one, and a link in its place is replaced,
+ * not followed.
+ */
+export async function replaceFile(path: string, text: string, mode = 0o666): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  const file = await open(draft, 'wx', mode);
+  try {
+    await file.writeFile(text);
+    await file.close();
+    await rename(draft, path);
+  } catch (cause) {
+    await rm(draft, { force: true });
+    throw cause;
+  }
 }
