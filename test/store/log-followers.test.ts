@@ -100,3 +100,70 @@ test('one stays where the store cannot check it, until a later check', async () 
   await turn();
   expect(read(stream)).toContain('removed');
 });
+
+// Attack: a few organizations, each with as many followers as its token may have, or with several
+// tokens, hold every place.
+test.each([1, 4])(
+  '%i organizations leave places for others, for the host product and for the operator',
+  async (count) => {
+    const { follow, met } = await scene();
+    const { logFollowers, logFollowersPerToken } = DEFAULT_LIMITS;
+    const fill = async (follower: (at: number) => Omit<Follower, 'refusal'>, atMost: number) => {
+      for (let at = 0; at < atMost; at += 1) {
+        const refused = await follow({ ...FOLLOWER, ...follower(at) }).then(
+          () => false,
+          () => true,
+        );
+        if (refused) return at;
+      }
+      return atMost;
+    };
+    /** Each log has one follower, and each token as many as it may have. */
+    const ofOrganization = (organization: string) => (at: number) => ({
+      principal: {
+        ...({ kind: 'organization', organization } as const),
+        tokenId: `tok_${organization}_${Math.floor(at / logFollowersPerToken)}`,
+      },
+      followed: `ins_${organization}_${at}`,
+    });
+    const held: number[] = [];
+    for (let number = 0; number < count; number += 1)
+      held.push(await fill(ofOrganization(`busy-${number}`), logFollowers));
+    expect(Math.max(...held)).toBeLessThanOrEqual(logFollowers / 2);
+    expect(await fill(ofOrganization('other'), 1)).toBe(1);
+    const platform = { kind: 'platform', tokenId: 'tok_p' } as const;
+    expect(
+      await fill((at) => ({ principal: platform, followed: `ins_p_${at}` }), logFollowers),
+    ).toBeGreaterThan(0);
+    // Others hold all places now but those of the operator.
+    const operator = await fill(
+      (at) => ({ principal: FOLLOWER.principal, followed: `ins_a_${at}` }),
+      logFollowers,
+    );
+    expect(operator).toBe(logFollowers / 8);
+    expect(new Set(met)).toEqual(new Set(['logFollowers']));
+  },
+);
+
+// Attack: the author of an integration holds the places of the log of an installation.
+test('an author leaves places of a log for the organization that installed, and for the operator', async () => {
+  const { follow } = await scene();
+  const { logFollowersPerInstallation } = DEFAULT_LIMITS;
+  const holds = async (principal: Follower['principal']) => {
+    for (let held = 0; held < logFollowersPerInstallation; held += 1)
+      if (
+        await follow({ ...FOLLOWER, principal }).then(
+          () => false,
+          () => true,
+        )
+      )
+        return held;
+    return logFollowersPerInstallation;
+  };
+  const author = { kind: 'organization', organization: 'author', tokenId: 'tok_a' } as const;
+  const installer = { kind: 'organization', organization: 'installer', tokenId: 'tok_i' } as const;
+  expect(await holds(author)).toBeLessThanOrEqual(logFollowersPerInstallation / 2);
+  expect(await holds(installer)).toBeGreaterThan(1);
+  await holds({ kind: 'platform', tokenId: 'tok_p' });
+  expect(await holds(FOLLOWER.principal)).toBe(logFollowersPerInstallation / 8);
+});

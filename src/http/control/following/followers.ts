@@ -13,6 +13,8 @@ import { type Begin, EventStream, type Item, type Source, type StreamEnd } from 
 export const KEEP_ALIVE_MS = 15_000;
 /** Time to read the last event, after which the connection is cut. */
 const FAREWELL_MS = 5_000;
+/** Part of the places that is reserved for the operator. */
+const RESERVE_SHARE = 1 / 8;
 
 export interface FollowersParts {
   readonly limits: Pick<
@@ -108,23 +110,41 @@ export class Followers {
   }
 
   /** Attack: clients that follow by the thousand, until others find no place. */
-  #refuseBeyond({ followed, principal: { kind, tokenId } }: Follower): void {
+  #refuseBeyond({ followed, principal }: Follower): void {
+    const { limits, limitMet } = this.#parts;
     const all = [...this.#all];
-    const ofSame = followed === undefined ? [] : all.filter((one) => one.followed === followed);
-    const counts: readonly (readonly [LimitName & keyof FollowersParts['limits'], number])[] = [
-      ['logFollowersPerInstallation', ofSame.length],
+    const ofSame = all.filter((one) => followed !== undefined && one.followed === followed);
+    const ofToken = all.filter((one) => one.principal.tokenId === principal.tokenId);
+    const hasRoom = {
+      logFollowersPerInstallation: hasPlace(limits.logFollowersPerInstallation, ofSame, principal),
       // The operator and the host product follow for others.
-      [
-        'logFollowersPerToken',
-        kind === 'organization' ? all.filter((one) => one.principal.tokenId === tokenId).length : 0,
-      ],
-      ['logFollowers', all.length],
-    ];
-    for (const [name, used] of counts) {
-      const max = this.#parts.limits[name];
-      if (used < max) continue;
-      this.#parts.limitMet(name);
-      throw limitError('LOG_BUSY', { name, max });
+      logFollowersPerToken: principal.kind !== 'organization' || ofToken.length < limits.logFollowersPerToken,
+      logFollowers: hasPlace(limits.logFollowers, all, principal),
+    };
+    for (const name of Object.keys(hasRoom) as (keyof typeof hasRoom)[]) {
+      if (hasRoom[name]) continue;
+      limitMet(name);
+      throw limitError('LOG_BUSY', { name, max: limits[name] });
     }
   }
+}
+
+/**
+ * Whether one more client finds a place. Attack: a few organizations that hold every place; the
+ * author of an integration that holds those of an installation's log. So an organization holds no
+ * more places than it leaves free, with all of its tokens, and the operator finds some reserved.
+ */
+function hasPlace(
+  places: number,
+  taken: readonly Follower[],
+  { kind, organization }: HolderPrincipal,
+): boolean {
+  const reserve = Math.floor(places * RESERVE_SHARE);
+  const ofOperator = taken.filter(({ principal }) => principal.kind === 'admin').length;
+  const open = kind === 'admin' ? places : places - reserve + Math.min(reserve, ofOperator);
+  const left = open - taken.length - 1;
+  if (kind !== 'organization') return left >= 0;
+  const own = taken.filter(({ principal }) => principal.organization === organization).length;
+  // The first one may have the last place.
+  return own === 0 ? left >= 0 : own < left;
 }
