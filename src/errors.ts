@@ -261,7 +261,9 @@ export const ERRORS = {
     'integration',
     'The installation keeps crashing its cell and is refused until `Retry-After`; its log has the reason.',
   ),
-  PUBLISH_BUSY: passing('Too many uploads are being bundled; try again after `Retry-After`.'),
+  PUBLISH_BUSY: passing(
+    'Too many uploads are being bundled, or other work of the machine kept one from being published in time; try again after `Retry-After`.',
+  ),
   CALL_CANCELED: row(499, 'caller', 'The caller disconnected before the answer.'),
   CELL_CRASHED: passing('The cell that ran the call died; a new one has replaced it.'),
   SERVICE_STOPPING: passing('The service is shutting down.'),

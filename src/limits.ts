@@ -79,7 +79,7 @@ export const DEFAULT_LIMITS = {
   uploadBytes: 20 * MIB,
   /** Files of one upload. */
   uploadFiles: 2_000,
-  /** Time esbuild may take over one upload. */
+  /** CPU time of one upload: to read and to bundle it. */
   bundleMs: 20_000,
   /** V8 heap of one isolate. */
   isolateHeapMib: 128,

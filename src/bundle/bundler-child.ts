@@ -7,7 +7,7 @@
  */
 import type { LaunchedProcess, Launcher } from '../confinement/launch.ts';
 import { AnnexError } from '../errors.ts';
-import { limitProblem, type Problem } from '../model/problem.ts';
+import { hostBusy, limitProblem, type Problem } from '../model/problem.ts';
 import { FrameReader, FrameWriter } from '../protocol/frames.ts';
 import { openParcel, type Parcel, packParcel } from './bundler-message.ts';
 import { BUNDLER_LAUNCH } from './bundler-program.ts';
@@ -15,8 +15,8 @@ import type { answerBounds } from './bundler-wire.ts';
 
 export interface BundlerChildParts {
   readonly launcher: Pick<Launcher, 'launch'>;
-  /** One deadline for all requests together. */
-  readonly deadlineMs: number;
+  /** CPU for all requests together, of the process and those that it starts. */
+  readonly cpuMsMax: number;
   readonly bounds: ReturnType<typeof answerBounds>;
   readonly signal: AbortSignal | undefined;
 }
@@ -25,17 +25,25 @@ export interface BundlerChildParts {
 export type Answer = { readonly parcel: Parcel } | { readonly problem: Problem };
 
 /**
- * Why the process ended: it died (`late` false), passed its deadline (`late` true), or an error to
+ * Why the process ended: it died (`late` false), used up its CPU (`late` true), or an error to
  * throw (`cause`).
  */
 type Over = { readonly late: boolean } | { readonly cause: unknown };
+
+/** How often its CPU is read. */
+const LOOK_MS = 100;
+/**
+ * How many times its CPU an upload may take by the clock. It bounds a process that waits; on a busy
+ * machine it says nothing of the upload.
+ */
+const WALL_TIMES = 6;
 
 /** One request to the process. */
 export interface UploadRequest {
   readonly name: 'read' | 'bundle';
   readonly value: unknown;
   readonly blobs: readonly Uint8Array[];
-  /** File and hint of the problem for a passed deadline. */
+  /** File and hint of the problem for CPU that is used up. */
   readonly place: { readonly file?: string; readonly hint: string };
   /** Makes the problem for a process that dies during this request. */
   died(): Problem;
@@ -51,7 +59,10 @@ export class BundlerChild {
   readonly #parts: BundlerChildParts;
   readonly #launched: LaunchedProcess;
   readonly #writer: FrameWriter;
-  readonly #timer: NodeJS.Timeout;
+  readonly #look: NodeJS.Timeout;
+  readonly #startedAt = performance.now();
+  /** CPU when the process was ready: its start is not the upload's. */
+  #cpuBeforeMs = 0;
   readonly #up = Promise.withResolvers<void>();
   readonly #abort = () => this.#end(this.#parts.signal?.reason);
   #question: Question | undefined;
@@ -61,7 +72,7 @@ export class BundlerChild {
 
   constructor(parts: BundlerChildParts) {
     this.#parts = parts;
-    const { launcher, deadlineMs, bounds, signal } = parts;
+    const { launcher, bounds, signal } = parts;
     this.#launched = launcher.launch(BUNDLER_LAUNCH);
     const { pipe, child } = this.#launched;
     this.#writer = new FrameWriter(pipe);
@@ -73,8 +84,8 @@ export class BundlerChild {
     pipe.on('error', () => undefined);
     child.on('error', (cause) => this.#end(cannotStart(cause)));
     // Not `exit`: the last message may still be in the pipe.
-    child.on('close', (code, ended) => this.#died(`exit code ${code}, signal ${ended}`));
-    this.#timer = setTimeout(() => this.#settle({ late: true }), deadlineMs);
+    child.on('close', (code, ended) => this.#died(code, ended));
+    this.#look = setInterval(() => this.#checkTime(), LOOK_MS);
     signal?.addEventListener('abort', this.#abort, { once: true });
     this.#up.promise.catch(() => undefined);
   }
@@ -113,6 +124,7 @@ export class BundlerChild {
     if (parcel === undefined) return this.#breach('sent a malformed message');
     if (parcel.name === 'ready' && !this.#ready) {
       this.#ready = true;
+      this.#cpuBeforeMs = this.#launched.cpuMs() ?? 0;
       return this.#up.resolve();
     }
     const question = this.#question;
@@ -128,8 +140,20 @@ export class BundlerChild {
     this.#end(new AnnexError('INTERNAL_ERROR', 'The upload could not be read.', { detail }));
   }
 
-  #died(how: string): void {
-    if (!this.#ready) this.#end(cannotStart(how));
+  /** Only CPU is the upload's: other work of the machine makes it wait. */
+  #checkTime(): void {
+    const { cpuMsMax } = this.#parts;
+    const cpuMs = this.#ready ? (this.#launched.cpuMs() ?? 0) - this.#cpuBeforeMs : 0;
+    if (cpuMs > cpuMsMax) this.#settle({ late: true });
+    else if (performance.now() - this.#startedAt > WALL_TIMES * cpuMsMax)
+      this.#end(hostBusy(`The upload was not bundled in ${WALL_TIMES * cpuMsMax} ms`));
+  }
+
+  #died(code: number | null, ended: NodeJS.Signals | null): void {
+    const { how, signal } = this.#launched.endOf(code, ended);
+    // Its own bounds end it in other ways: a kernel that runs out of memory, or an operator, did.
+    if (signal === 'SIGKILL') this.#end(hostBusy('The process that bundled the upload was killed'));
+    else if (!this.#ready) this.#end(cannotStart(how));
     else this.#settle({ late: false });
   }
 
@@ -140,7 +164,7 @@ export class BundlerChild {
   #settle(over: Over): void {
     if (this.#over !== undefined) return;
     this.#over = over;
-    clearTimeout(this.#timer);
+    clearInterval(this.#look);
     this.#parts.signal?.removeEventListener('abort', this.#abort);
     this.#launched.kill();
     this.#launched.pipe.destroy();
@@ -149,7 +173,7 @@ export class BundlerChild {
 
   #answerWith(over: Over, { answered, request }: Question): void {
     if ('cause' in over) return answered.reject(over.cause);
-    const late = { name: 'bundleMs', max: this.#parts.deadlineMs } as const;
+    const late = { name: 'bundleMs', max: this.#parts.cpuMsMax } as const;
     return answered.resolve({ problem: over.late ? limitProblem(late, request.place) : request.died() });
   }
 }

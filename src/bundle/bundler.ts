@@ -2,8 +2,9 @@
  * Host side of one upload: runs a process that reads it and bundles its code into one script.
  *
  * The host parses nothing of the upload. It starts a confined process, sends it the parts unparsed,
- * and validates both answers, which must arrive before the deadline. If the process dies, only this
- * upload fails. The exports of the bundle are not known here; a probe finds them later.
+ * and validates both answers, which must arrive within a bound on CPU and one on time. If the
+ * process dies, only this upload fails. The exports of the bundle are not known here; a probe finds
+ * them later.
  */
 import { Launcher } from '../confinement/launch.ts';
 import { AnnexError } from '../errors.ts';
@@ -60,7 +61,7 @@ export class UploadJob {
     this.#leave = leave;
     this.#child = new BundlerChild({
       launcher,
-      deadlineMs: limits.bundleMs,
+      cpuMsMax: limits.bundleMs,
       bounds: answerBounds(limits),
       signal,
     });

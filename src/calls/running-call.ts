@@ -16,6 +16,7 @@ import { CallTraffic } from './call-traffic.ts';
 import type { IncomingBodies } from './incoming-body.ts';
 import { limitMet, platformFault } from './outcome.ts';
 import type { RefusalPace } from './refusal-pace.ts';
+import { shedError } from './shed-error.ts';
 
 /** Ends of code that something else has failed, or that waited for it. */
 const FAILURES: ReadonlySet<Outcome> = new Set(['exception', 'exceededWallTime']);
@@ -161,6 +162,7 @@ export class RunningCall implements CellTask {
   end(end: CallEnd): void {
     this.caller.onLeft = undefined;
     if (end.outcome === 'exceededWallTime') this.#logWaiting();
+    if (isUnloaded(end)) return this.refuse(shedError('left', this.target.limits));
     const faultCode = this.#traffic?.faultCode;
     if (faultCode !== undefined && !this.#answered && FAILURES.has(end.outcome))
       this.#refused = platformFault(faultCode);
@@ -220,6 +222,10 @@ export class RunningCall implements CellTask {
     return this.#traffic;
   }
 }
+
+/** Whether the machine was too busy to load the script in the time of the call. */
+const isUnloaded = ({ outcome, limit }: CallEnd): boolean =>
+  outcome === 'internalError' && limit !== undefined;
 
 /** The end of a call with the limits that its fetches have met on the host. */
 const withMet = (end: CallEnd, met: ReadonlySet<LimitName> | undefined): CallEnd =>

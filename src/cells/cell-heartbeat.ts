@@ -12,7 +12,7 @@
  */
 export const PING_EVERY_MS = 1_000;
 /** A cell that is silent for so many times the limit is ended, whatever it waits for. */
-const STARVED_TIMES_MAX = 6;
+export const STARVED_TIMES_MAX = 6;
 
 export class CellHeartbeat {
   readonly #limitMs: number;

@@ -11,7 +11,7 @@ import type { Limits } from '../limits.ts';
 import type { HostInspection } from '../protocol/inspection.ts';
 import type { CellMessage, HostMessage } from '../protocol/wire.ts';
 import { type CellDeath, type DeathReason, deathOf } from './cell-death.ts';
-import { CellHeartbeat } from './cell-heartbeat.ts';
+import { CellHeartbeat, STARVED_TIMES_MAX } from './cell-heartbeat.ts';
 import { cellLimits } from './cell-limits.ts';
 import { CellMemory } from './cell-memory.ts';
 import { CellPipe } from './cell-pipe.ts';
@@ -25,6 +25,8 @@ const MIB = 1024 * 1024;
  * How long the pipe may stay open once the process has ended: its last messages are still in it.
  */
 const LAST_MESSAGES_MS = 1_000;
+/** How long a cell may hold an overdue call while it has a core. */
+const HUNG_MS = 1_000;
 /** How much of the end of a cell's stderr is kept, to explain its death. */
 const STDERR_CHARS_MAX = 4_096;
 
@@ -78,10 +80,16 @@ export class CellProcess {
   #endReason: string | undefined;
   /** Why it was killed; `retired` where it was no longer needed. */
   #killedFor: DeathReason | 'retired' | undefined;
+  /** Since when it holds overdue calls, and how long it had waited for a core by then. */
+  #overdue: { readonly since: number; readonly waitedMs: number } | undefined;
   /** Owners that are known to be the reason for its end. */
   #culprits: readonly string[] = [];
   #unwellReported = false;
   #exited = false;
+  /** How it died, once it has. */
+  death: CellDeath | undefined;
+  /** Its CPU when it was killed. */
+  #cpuAtKillMs: number | undefined;
   /** Whether it was ever ready. */
   worked = false;
   isolates = 0;
@@ -142,6 +150,11 @@ export class CellProcess {
     return this.#memory.rssBytes;
   }
 
+  /** CPU of the process so far, in milliseconds; undefined where the system does not count it. */
+  get cpuMs(): number | undefined {
+    return this.#cpuAtKillMs ?? this.#launched.cpuMs();
+  }
+
   /** The end of what the process printed to stderr. */
   get lastWords(): string {
     return this.#stderrTail.trim();
@@ -189,7 +202,7 @@ export class CellProcess {
     // After a stall of the host, messages of the meantime are still unread. A debugger may hold a
     // call for as long as it likes.
     const excused = hostStalled || this.#inspected !== undefined;
-    const overdue = excused ? [] : this.#tasks.overdueOwners(now);
+    const overdue = excused ? [] : this.#overdueOwners(now);
     if (memory.overBound) {
       this.kill(memory.words, 'memory');
     } else if (!hostStalled && this.#heartbeat.isSilentTooLong) {
@@ -202,6 +215,23 @@ export class CellProcess {
     } else if (memory.needsRelief) {
       this.#pipe.send({ t: 'relieve' } satisfies HostMessage);
     }
+  }
+
+  /**
+   * Owners of calls that the cell should have ended. A cell that waits for a core cannot; like its
+   * silence (`cell-heartbeat.ts`), that is not held against its tenants, up to a bound.
+   */
+  #overdueOwners(now: number): string[] {
+    const overdue = this.#tasks.overdueOwners(now);
+    if (overdue.length === 0) {
+      this.#overdue = undefined;
+      return overdue;
+    }
+    const waitedMs = this.#launched.waitedForCoreMs();
+    this.#overdue ??= { since: now, waitedMs };
+    const lateMs = now - this.#overdue.since;
+    const isHung = lateMs - (waitedMs - this.#overdue.waitedMs) > HUNG_MS;
+    return isHung || lateMs > HUNG_MS * STARVED_TIMES_MAX ? overdue : [];
   }
 
   /** Lowers its CPU priority below that of the other cells, for good. */
@@ -222,6 +252,7 @@ export class CellProcess {
   kill(words: string, reason: DeathReason | 'retired' = 'breach'): void {
     this.#endReason ??= words;
     this.#killedFor ??= reason;
+    this.#cpuAtKillMs ??= this.#launched.cpuMs();
     this.#launched.kill();
   }
 
@@ -290,6 +321,7 @@ export class CellProcess {
     for (const inFlight of this.#tasks.values())
       if (cutShort || journal.unsure || journal.touched.has(inFlight.task.owner)) inFlight.begin();
     const death = this.#death(signal, journal);
+    this.death = death;
     // Reported first: a caller that tries again at once finds the next cell.
     this.#owner.exited(this, words, death);
     for (const inFlight of this.#tasks.drain()) {

@@ -11,8 +11,8 @@ import type { CallEnd, CellMessage, ScriptExports } from '../protocol/wire.ts';
 import { CpuClaims } from './cpu-claims.ts';
 import type { InFlightTask } from './in-flight-task.ts';
 
-/** How far past its wall time a call may be before the cell counts as hung. */
-const OVERDUE_MS = 2_000;
+/** How far past its wall time a call of an honest cell may be. */
+const OVERDUE_MS = 1_000;
 
 /** A message about one task. */
 export type TaskMessage = Extract<CellMessage, { id: number }>;

@@ -4,12 +4,18 @@
  * was none for a while (docs/decisions/publish-probe.md).
  *
  * Attack: an upload crashes the cell, so that uploads of other authors are refused as crashing. A
- * script whose cell dies is therefore probed again, alone in a cell: a crash there is its own.
+ * script whose cell dies is therefore probed again, alone in a cell: a crash there is its own,
+ * unless the cell got no core or was killed from outside.
  */
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
+import { hostBusy } from '../model/problem.ts';
 import { type CallEnd, PROBED_SCRIPT, probe, type ScriptExports } from '../protocol/wire.ts';
+import type { DeathReason } from './cell-death.ts';
 import type { CellProcess } from './cell-process.ts';
+
+/** Deaths of a cell that hangs: its own doing where it used CPU, else it had no core. */
+const HANGS: ReadonlySet<DeathReason> = new Set(['silent', 'overdue']);
 
 /** What a probe has found (docs/contract/api.md#publishing). */
 export interface Probed {
@@ -38,7 +44,7 @@ export class ScriptProbes {
 
   /**
    * Probes one script. @throws AnnexError SERVICE_STOPPING: its cell is ended then, whatever the
-   * script does
+   * script does; PUBLISH_BUSY: other work of the machine is the reason that it did not load
    */
   async run(source: string): Promise<Probed> {
     this.#check();
@@ -82,10 +88,25 @@ export class ScriptProbes {
     const result = await this.#attempt(source, cell);
     cell.kill('was not needed any more', 'retired');
     this.#check();
+    if (result.end.outcome === 'cellCrashed' && !this.#isOwnCrash(cell))
+      throw hostBusy('The process that loads the script got no time to do so, or was killed');
     return result;
   }
 
-  #attempt(source: string, cell: CellProcess): Promise<Probed> {
+  /** Whether a cell that has died was ended by the only script in it. */
+  #isOwnCrash({ worked, death, cpuMs }: CellProcess): boolean {
+    const reason = death?.reason;
+    if (!worked || reason === undefined || reason === 'killed') return false;
+    return !HANGS.has(reason) || cpuMs === undefined || cpuMs >= this.#parts.limits.callCpuMs;
+  }
+
+  async #attempt(source: string, cell: CellProcess): Promise<Probed> {
+    // The time of the probe does not begin before its cell is there.
+    await cell.ready.catch(() => undefined);
+    return this.#probe(source, cell);
+  }
+
+  #probe(source: string, cell: CellProcess): Promise<Probed> {
     const { callCpuMs, callWallMs, probeWallMs } = this.#parts.limits;
     // A script that takes longer to load than a call may take could never be called.
     const wallMs = Math.min(callWallMs, probeWallMs);

@@ -17,6 +17,10 @@ import { lowerPriority, lowerPriorityOfThreads, preamble } from './priority.ts';
 const FORGET_PEAK = '5';
 const PAGE_BYTES = 4_096;
 const NS_PER_MS = 1_000_000;
+/** Unit of CPU in `stat` of a process (proc_pid_stat(5)): a hundredth of a second on Linux. */
+const TICK_MS = 10;
+/** Its fields for CPU, counted from behind the name: own, and of children that have ended. */
+const CPU_FIELDS = [11, 12, 13, 14];
 /**
  * Descriptor on which bubblewrap reports the process that it has started; the program does not get
  * it.
@@ -171,6 +175,20 @@ export class LaunchedProcess {
     }
   }
 
+  /**
+   * CPU of the process and of those that it has started, in milliseconds; undefined where the
+   * system does not count it, or the process has ended.
+   */
+  cpuMs(): number | undefined {
+    const { pid } = this;
+    if (pid === undefined || process.platform !== 'linux') return undefined;
+    try {
+      return cpuTicks(pid) * TICK_MS;
+    } catch {
+      return undefined;
+    }
+  }
+
   /** Resets the peak of resident memory, so that the process can read how it grows from now on. */
   forgetPeak(): void {
     const { pid } = this;
@@ -194,6 +212,15 @@ export class LaunchedProcess {
       else if (!this.#ownGroup) lowerPriority(this.#pid, this.#yielding);
     });
   }
+}
+
+/** @throws if the process, or one that it has started, ends meanwhile */
+function cpuTicks(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const own = CPU_FIELDS.reduce((sum, at) => sum + Number(fields[at]), 0);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean);
+  return children.reduce((sum, child) => sum + cpuTicks(Number(child)), own);
 }
 
 /** @param pid of a process, or of a process group as a negative number */

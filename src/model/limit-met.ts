@@ -56,7 +56,7 @@ const WORDS: Partial<Record<LimitName, Words>> = {
   scriptBytes: ['The script has #', 'The script is too large'],
   uploadBytes: ['The upload has #', 'The upload is too large'],
   uploadFiles: ['The upload has # files', 'The upload has too many files'],
-  bundleMs: ['Bundling took #', 'Bundling took too long and was stopped'],
+  bundleMs: ['Bundling took # of CPU time', 'Bundling used up its CPU time and was stopped'],
   probeWallMs: ['Loading the script took #', 'The script does not finish loading'],
   isolateHeapMib: ['The isolate used # of memory', 'The isolate ran out of memory'],
   cellRssMib: [

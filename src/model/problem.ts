@@ -2,9 +2,11 @@
  * A problem of an upload, as a value.
  *
  * Publishing collects problems of the manifest, the files and the bundle and answers with all of
- * them at once. An error refuses the upload; a warning is part of a successful answer.
+ * them at once. An error refuses the upload; a warning is part of a successful answer. Only what
+ * the upload itself has done is a problem of it: where the machine is busy, `hostBusy` is thrown.
  */
 
+import { AnnexError } from '../errors.ts';
 import type { LimitMet } from '../limits.ts';
 import { limitSentence } from './limit-met.ts';
 
@@ -42,5 +44,13 @@ export const warning = (message: string, place: Place = {}): Problem => ({
 /** The problem of a limit that was met. The message is the limit's standard sentence by default. */
 export const limitProblem = (limit: LimitMet, place: Place = {}, message = limitSentence(limit)): Problem =>
   problem(message, { ...place, limit });
+
+/** The error for an upload that only other work of the machine kept from being published. */
+export const hostBusy = (what: string): AnnexError =>
+  new AnnexError(
+    'PUBLISH_BUSY',
+    `${what}: this service is busy, or short of memory. The upload is not the reason; publish it again later.`,
+    { retryAfterS: 5 },
+  );
 
 export const isError = (candidate: Problem): boolean => candidate.severity === 'error';

@@ -10,7 +10,7 @@ import { limitClause } from '../model/limit-met.ts';
 import type { Manifest, PlaceOf } from '../model/manifest/manifest.ts';
 import { HANDLED_EVENTS, missingScopes } from '../model/manifest/scope.ts';
 import type { YamlPath } from '../model/manifest/yaml-source.ts';
-import { limitProblem, type Problem, problem, warning } from '../model/problem.ts';
+import { hostBusy, limitProblem, type Problem, problem, warning } from '../model/problem.ts';
 import { nearest } from '../model/spelling-hint.ts';
 import type { CallEnd, Outcome, ScriptExports } from '../protocol/wire.ts';
 
@@ -39,6 +39,11 @@ const LOADING: Partial<Record<Outcome, string>> = {
 const FRAMES = /^ +at (?:[^\n]*\()?([^()\n]+?):(\d+):(\d+)\)?$/gm;
 /** Most stack frames searched. A trace has ten, unless the script raises that number. */
 const FRAMES_MAX = 50;
+
+/** @throws AnnexError PUBLISH_BUSY where the end says nothing of the script */
+export function requireOwnEnd({ outcome }: CallEnd): void {
+  if (outcome !== 'ok' && LOADING[outcome] === undefined) throw hostBusy('The script was not loaded in time');
+}
 
 /** What a problem of a probe is made from. */
 export interface ProbeContext {

@@ -30,7 +30,7 @@ import { isError, type Problem, problem, warning } from '../model/problem.ts';
 import { PROBED_SCRIPT, type ScriptExports, scriptUrl } from '../protocol/wire.ts';
 import type { VersionCode } from '../store/integrations/integration-rows.ts';
 import type { Publication, Registry } from '../store/integrations/registry.ts';
-import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem } from './probe-check.ts';
+import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem, requireOwnEnd } from './probe-check.ts';
 
 export interface PublisherParts {
   readonly registry: Pick<Registry, 'integration' | 'publish' | 'secretNames' | 'keptSecrets'>;
@@ -198,6 +198,7 @@ export class Publisher {
   /** Runs the code once and checks its exports against the manifest. */
   async #probed({ script, sourceMap, entry }: Code, { manifest, placeOf }: Read): Promise<Probed> {
     const { end, exports } = await this.#parts.probe(script);
+    requireOwnEnd(end);
     if (end.outcome !== 'ok' || exports === undefined) {
       const toSource = createStackMapper(sourceMap, scriptUrl(PROBED_SCRIPT));
       return { problems: [probeProblem(end, { limits: this.#parts.limits, entry, toSource })] };

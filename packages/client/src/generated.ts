@@ -3781,7 +3781,10 @@ export interface ErrorStatuses {
    * the reason.
    */
   readonly INSTALLATION_QUARANTINED: 503;
-  /** Too many uploads are being bundled; try again after `Retry-After`. */
+  /**
+   * Too many uploads are being bundled, or other work of the machine kept one from being
+   * published in time; try again after `Retry-After`.
+   */
   readonly PUBLISH_BUSY: 503;
   /** The caller disconnected before the answer. */
   readonly CALL_CANCELED: 499;

@@ -56,12 +56,21 @@ export class CpuAndWallLimits implements Watched {
       const reason = call.overdue(now);
       if (isolate.disposed || reason === undefined) continue;
       if (isolate.entries?.running === call) this.#endRunning(call, 'exceededWallTime', reason);
-      else isolate.abandon(call, 'exceededWallTime', reason);
+      else isolate.abandon(call, this.#late, reason);
     }
     // A load has as much time as a call, whenever the calls that wait for it began: a late one ends
     // alone, above.
     const late = isolate.loading ? loader?.overdue(now) : undefined;
-    if (late !== undefined) isolate.end('exceededWallTime', late, loader);
+    if (late !== undefined) isolate.end(this.#late, late, loader);
+  }
+
+  /**
+   * The outcome of a call that is late. A script that waits for something has taken the time
+   * itself. One that is to be compiled or executed, and has not used up its CPU, has got no core.
+   */
+  get #late(): Outcome {
+    const { loading, entries } = this.#isolate;
+    return loading && entries?.idle !== true ? 'internalError' : 'exceededWallTime';
   }
 
   /**

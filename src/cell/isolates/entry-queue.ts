@@ -15,7 +15,7 @@ import type { BlankIsolate } from './blank-isolates.ts';
 import type { MainThreadUse } from './main-thread.ts';
 import type { RecentCpu } from './recent-cpu.ts';
 import { type Runnable, SLICE_MS, type Slots } from './slots.ts';
-import { processCpuMs } from './watchdog.ts';
+import { otherThreadsCpuMs, type Watchdog } from './watchdog.ts';
 
 /** Entries V8 may have at once. */
 const PIPELINE = 16;
@@ -34,6 +34,8 @@ const FAILURE_CHARS = 2_000;
 /** Time of the main thread for one character of a rejection's text, message and stack together. */
 const FAILURE_MS_PER_CHAR = 4e-6;
 const NS_PER_MS = 1e6;
+/** An entry that takes longer is rare: its CPU is looked up at its end. */
+const LONG_ENTRY_MS = 20;
 
 export interface EntryListener {
   /**
@@ -61,6 +63,7 @@ export interface EntryQueueParts {
   readonly engine: Engine;
   readonly blank: BlankIsolate;
   readonly slots: Slots;
+  readonly watchdog: Pick<Watchdog, 'usedMs'>;
   /** Recent CPU of the installation. */
   readonly use: RecentCpu;
   readonly mainThread: MainThreadUse;
@@ -74,6 +77,7 @@ export class EntryQueue implements Runnable {
   readonly #dispose: () => void;
   readonly #enter: ivm.Reference;
   readonly #slots: Slots;
+  readonly #watchdog: Pick<Watchdog, 'usedMs'>;
   readonly #use: RecentCpu;
   readonly #mainThread: MainThreadUse;
   readonly #journalEntry: JournalEntry;
@@ -94,12 +98,13 @@ export class EntryQueue implements Runnable {
   /** Share of an entry's time that was CPU: an estimate until the watchdog has checked it. */
   #share = 1;
 
-  constructor({ engine, blank, slots, use, mainThread, journalEntry, listener }: EntryQueueParts) {
+  constructor({ engine, blank, slots, watchdog, use, mainThread, journalEntry, listener }: EntryQueueParts) {
     this.#engine = engine;
     this.#isolate = blank.isolate;
     this.#dispose = () => blank.dispose();
     this.#enter = blank.enter;
     this.#slots = slots;
+    this.#watchdog = watchdog;
     this.#use = use;
     this.#mainThread = mainThread;
     this.#journalEntry = journalEntry;
@@ -219,14 +224,24 @@ export class EntryQueue implements Runnable {
     return call.cpuLeftNs < 0;
   }
 
-  /** Charges the CPU since the last check to a call. */
-  #charge(call: CellCall, now: number): void {
+  /** Charges the CPU since the last check to a call. @param mostNs what it can have used */
+  #charge(call: CellCall, now: number, mostNs = Number.POSITIVE_INFINITY): void {
     const cpuNs = this.#cpuNs();
-    const used = (cpuNs - this.#chargedNs) * this.#share;
+    const used = Math.min((cpuNs - this.#chargedNs) * this.#share, mostNs);
     this.#chargedNs = cpuNs;
     this.#use.add(used, now);
     this.#entryNs += used;
     call.cpuNs += used;
+  }
+
+  /**
+   * The most that an entry which has ended can have used. The share of a short one is an estimate;
+   * one that took long between two checks, on a machine that is busy with other work, may have
+   * waited all the time.
+   */
+  #mostNs(now: number): number {
+    const isShort = now - this.#enteredAt < LONG_ENTRY_MS;
+    return isShort ? Number.POSITIVE_INFINITY : this.#watchdog.usedMs * NS_PER_MS;
   }
 
   /**
@@ -245,7 +260,7 @@ export class EntryQueue implements Runnable {
     if (this.#submitted.length === 0) this.#slots.release(this);
     // Some built-ins, and isolated-vm's reading of some rejections, cannot be interrupted: only the
     // end of the cell stops them.
-    else this.#awaitRelease(performance.now(), processCpuMs());
+    else this.#awaitRelease(performance.now(), otherThreadsCpuMs());
     return unseen.map(({ call }) => call);
   }
 
@@ -256,7 +271,7 @@ export class EntryQueue implements Runnable {
   #awaitRelease(since: number, usedMs: number): void {
     setTimeout(() => {
       if (this.#submitted.length === 0) return;
-      const cpuMs = (processCpuMs() - usedMs) / this.#slots.running;
+      const cpuMs = (otherThreadsCpuMs() - usedMs) / this.#slots.running;
       const late = performance.now() - since >= DISPOSE_WALL_MS;
       if (late || cpuMs >= DISPOSE_GRACE_MS) this.#listener.stuck();
       else this.#awaitRelease(since, usedMs);
@@ -306,7 +321,7 @@ export class EntryQueue implements Runnable {
   #settled({ call, entry }: Queued, failure: string | undefined): void {
     const now = performance.now();
     if (!this.#closed) {
-      this.#charge(call, now);
+      this.#charge(call, now, this.#mostNs(now));
       this.#listener.entryEnded(call, failure);
     }
     this.#submitted.shift();

@@ -152,11 +152,12 @@ export class TenantIsolate {
       script.release();
       journalEntry.unset();
       if (this.disposed) return;
-      const { engine, slots, recentCpu } = this.#cell;
+      const { engine, slots, watchdog, recentCpu } = this.#cell;
       this.#entries = new EntryQueue({
         engine,
         blank,
         slots,
+        watchdog,
         use: recentCpu.of(this.key),
         mainThread: this.#jobs.mainThread,
         journalEntry,

@@ -10,6 +10,7 @@
 const CPU_TICK_MS = 10;
 /** Every how many ticks wall time is checked. */
 const WALL_EVERY = 10;
+const US_PER_MS = 1_000;
 
 export interface Watched {
   /** Whether tenant code is running. */
@@ -36,8 +37,13 @@ export class Watchdog {
     this.#watched.add(isolate);
     if (this.#interval !== undefined) return;
     this.#checkedAt = performance.now();
-    this.#usedMs = processCpuMs();
+    this.#usedMs = otherThreadsCpuMs();
     this.#interval = setInterval(() => this.#tick(), CPU_TICK_MS);
+  }
+
+  /** CPU of all isolates since the last check: no entry that has begun since can have used more. */
+  get usedMs(): number {
+    return Math.max(0, otherThreadsCpuMs() - this.#usedMs);
   }
 
   /** Checks it no longer. */
@@ -51,15 +57,15 @@ export class Watchdog {
   /**
    * Corrects isolated-vm's `cpuTime`, which also counts the time that a thread waits for a core:
    * beside 18 spinning isolates a call of half a second would seem to take many. The CPU of the
-   * process, divided among the isolates that ran, gives the real share.
+   * process but for this thread, divided among the isolates that ran, gives the real share.
    */
   #share(now: number): number {
-    const used = processCpuMs();
+    const used = otherThreadsCpuMs();
     const running = [...this.#watched].filter((isolate) => isolate.running).length;
     const share = (used - this.#usedMs) / ((now - this.#checkedAt) * Math.max(1, running));
     this.#checkedAt = now;
     this.#usedMs = used;
-    return Math.min(1, share);
+    return Math.max(0, Math.min(1, share));
   }
 
   #tick(): void {
@@ -74,8 +80,13 @@ export class Watchdog {
   }
 }
 
-/** CPU of this process so far, all threads, milliseconds. */
-export function processCpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
+/**
+ * CPU of this process so far, but for that of the main thread, in milliseconds. The main thread
+ * makes isolates and passes messages on for all tenants: a call that waits for a core meanwhile has
+ * not used its CPU.
+ */
+export function otherThreadsCpuMs(): number {
+  const all = process.cpuUsage();
+  const own = process.threadCpuUsage();
+  return (all.user + all.system - own.user - own.system) / US_PER_MS;
 }

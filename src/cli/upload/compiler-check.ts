@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { type Problem, problem } from '../../model/problem.ts';
+import { Failure } from '../terminal/failure.ts';
 
 const COMPILER = 'node_modules/typescript/bin/tsc';
 const SETTINGS = 'tsconfig.json';
@@ -26,22 +27,39 @@ export function compilerOf(folder: string): string | undefined {
   }
 }
 
-/** @returns the problems that the compiler reports, with paths in the folder */
+/**
+ * @returns the problems that the compiler reports, with paths in the folder
+ * @throws Failure if it does not end in time: a busy machine is no problem of the folder
+ */
 export async function compilerProblems(
   compiler: string,
   folder: string,
   signal: AbortSignal,
+  withinMs = COMPILE_MS,
 ): Promise<Problem[]> {
-  const { promise, resolve } = Promise.withResolvers<{ failed: boolean; output: string }>();
-  const options = { cwd: folder, timeout: COMPILE_MS, maxBuffer: OUTPUT_BYTES_MAX, signal };
+  const { promise, resolve } = Promise.withResolvers<{
+    failed: boolean;
+    late: boolean;
+    output: string;
+  }>();
+  const options = { cwd: folder, timeout: withinMs, maxBuffer: OUTPUT_BYTES_MAX, signal };
   execFile(
     process.execPath,
     [compiler, '--noEmit', '--pretty', 'false', '-p', SETTINGS],
     options,
-    (error, stdout, stderr) => resolve({ failed: error !== null, output: `${stdout}\n${stderr}` }),
+    (error, stdout, stderr) =>
+      resolve({
+        failed: error !== null,
+        late: error?.killed === true && error.code === null,
+        output: `${stdout}\n${stderr}`,
+      }),
   );
-  const { failed, output } = await promise;
+  const { failed, late, output } = await promise;
   signal.throwIfAborted();
+  if (late)
+    throw new Failure(`The TypeScript compiler of the folder did not end within ${withinMs / 1_000} s.`, {
+      hint: 'This machine may be busy: check again, or leave the compiler out with --skip-types.',
+    });
   const found = reports(output, folder);
   if (!failed || found.length > 0) return found;
   const [first = 'It printed nothing.'] = output.split('\n').filter((line) => line.trim() !== '');

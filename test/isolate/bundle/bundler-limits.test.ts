@@ -108,9 +108,8 @@ test('a script of the largest size is accepted, one byte more is refused', async
   });
 });
 
-test('a build that takes too long is stopped, with all its child processes', async () => {
+test('a build that takes too much CPU time is stopped, with all its child processes', async () => {
   const bundleMs = 1_500;
-  const started = performance.now();
   const running = bundled(uploaded({ 'a.ts': SLOW_SOURCE }), 'a.ts', { bundleMs });
   const session = await startedSession();
   expect(await running).toMatchObject({
@@ -118,12 +117,31 @@ test('a build that takes too long is stopped, with all its child processes', asy
     problems: [
       {
         file: 'a.ts',
-        message: 'Bundling took too long and was stopped; the limit is 1,500 ms (bundleMs).',
+        message: 'Bundling used up its CPU time and was stopped; the limit is 1,500 ms (bundleMs).',
       },
     ],
   });
-  expect(performance.now() - started).toBeLessThan(bundleMs + 1_000);
   await expect.poll(() => aliveIn(session)).toBe(0);
+});
+
+// As on a machine whose cores all do other work: the process is stopped for longer than its time.
+test('a build that gets no core is no problem of the upload', async () => {
+  const running = bundled(uploaded({ 'a.ts': SLOW_SOURCE }), 'a.ts', { bundleMs: 1_500 });
+  const refused = expect(running).rejects.toMatchObject({
+    ...{ code: 'PUBLISH_BUSY', status: 503, retryAfterS: 5 },
+    message: expect.stringContaining('The upload is not the reason'),
+  });
+  const session = await startedSession();
+  process.kill(-session, 'SIGSTOP');
+  await refused;
+  await expect.poll(() => aliveIn(session)).toBe(0);
+});
+
+test('a build that is killed from outside is no problem of the upload', async () => {
+  const running = bundled(uploaded({ 'a.ts': SLOW_SOURCE }), 'a.ts');
+  const refused = expect(running).rejects.toMatchObject({ code: 'PUBLISH_BUSY' });
+  process.kill(-(await startedSession()), 'SIGKILL');
+  await refused;
 });
 
 test('constants that double each other reach the memory limit of the bundler, and do not affect the host', async () => {

@@ -95,6 +95,7 @@ class Lone {
       recentCpu: new RecentCpuOfIsolates(),
       mainThread: new MainThread(),
       watchdog: {
+        usedMs: Number.POSITIVE_INFINITY,
         watch: (checks) => {
           this.#checks = checks;
         },
@@ -234,6 +235,7 @@ describe('a script that is loading', () => {
     lone.begin(1, 'wait', { ...WALL, elapsedMs: 1_001 });
     lone.begin(2, 'wait', PATIENT);
     await lone.logged();
+    await lone.idle();
     lone.checks.checkWall(performance.now());
     expect(lone.outcomes()).toEqual({ 1: 'exceededWallTime' });
     await lone.loaded();
@@ -245,10 +247,23 @@ describe('a script that is loading', () => {
     lone.begin(1, 'wait', WALL);
     lone.begin(2, 'wait', PATIENT);
     await lone.logged();
+    await lone.idle();
     lone.checks.checkWall(performance.now() + LATER_MS);
     expect([lone.disposed, lone.outcomes()]).toEqual([
       true,
       { 1: 'exceededWallTime', 2: 'exceededWallTime' },
     ]);
+  });
+
+  // It has not used up its CPU: other work of the machine has the cores.
+  test('is no fault of the author where it still executes', async () => {
+    lone = new Lone(SCRIPT.replace('LOADING', 'console.log(); for (;;);'));
+    lone.begin(1, 'wait', { ...WALL, elapsedMs: 1_001 });
+    lone.begin(2, 'wait', PATIENT);
+    await lone.logged();
+    lone.checks.checkWall(performance.now());
+    expect(lone.outcomes()).toEqual({ 1: 'internalError' });
+    lone.checks.checkWall(performance.now() + LATER_MS);
+    expect([lone.disposed, lone.outcomes()]).toEqual([true, { 1: 'internalError', 2: 'internalError' }]);
   });
 });

@@ -84,14 +84,16 @@ describe('a process that has been taken over', () => {
     job.end();
   });
 
-  test('that sends nothing is ended at the deadline, which is a problem of its upload', async () => {
-    const reading = await read(`send('ready', {}); setInterval(() => {}, 1000);`, { bundleMs: 1_500 });
+  test('that waits is ended at the deadline, and one that spins at the bound on its CPU', async () => {
+    const waits = read(`send('ready', {}); setInterval(() => {}, 1000);`, { bundleMs: 250 });
+    await expect(waits).rejects.toMatchObject({ code: 'PUBLISH_BUSY' });
+    const reading = await read(`send('ready', {}); setImmediate(() => { for (;;); });`, { bundleMs: 1_500 });
     expect(reading).toMatchObject({ ok: false, problems: [{ limit: { name: 'bundleMs', max: 1_500 } }] });
   });
 
   test('that dies during its upload is a problem of that upload, and before it is ready a fault of the platform', async () => {
     const died = await read(
-      `send('ready', {}); pipe.once('data', () => process.kill(process.pid, 'SIGKILL'));`,
+      `send('ready', {}); pipe.once('data', () => process.kill(process.pid, 'SIGABRT'));`,
     );
     expect(died).toMatchObject({
       ok: false,

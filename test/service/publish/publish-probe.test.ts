@@ -2,7 +2,7 @@
  * The probe of a publish: which faults it finds by loading the script, and that the answer locates
  * them.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startTestService, TestService } from '../../support/service.ts';
 
 let annex: TestService;
@@ -128,4 +128,27 @@ test('a probe has its own time limit, and runs in a cell without tenants', async
   expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining('400 ms (probeWallMs)')]);
   const { cells, processes } = hurried.service.pool;
   expect(processes.filter((cell) => !cells.includes(cell)).length).toBe(1);
+});
+
+// As on a machine whose cores all do other work: each cell of a probe is stopped once it is ready.
+test('a script whose cell gets no core is not refused: the service is busy', async () => {
+  const busy = await startTestService({ limits: { probeWallMs: 400, cellHeartbeatMs: 1_000 } });
+  const { pool } = busy.service;
+  const stopped = new Set<number>();
+  const stopping = setInterval(() => {
+    for (const { worked, pid } of pool.processes.filter((cell) => !pool.cells.includes(cell))) {
+      if (!worked || pid === undefined || stopped.has(pid)) continue;
+      stopped.add(pid);
+      process.kill(pid, 'SIGSTOP');
+    }
+  }, 1);
+  onTestFinished(() => clearInterval(stopping));
+  const source = {
+    'index.js': 'for (let i = 0; i < 1e8; i++); export default { fetch: () => new Response() };',
+  };
+  const { status, body } = await busy.tryPublish('innocent', source);
+  expect([status, body['error']]).toMatchObject([503, { code: 'PUBLISH_BUSY' }]);
+  expect(stopped.size).toBe(2);
+  clearInterval(stopping);
+  expect(await busy.publish('innocent', source)).toBe(1);
 });

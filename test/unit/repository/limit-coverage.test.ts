@@ -74,7 +74,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'the head of a request is bounded in size and in number of headers',
   ],
   requestHeaders: ['request-smuggling', 'the head of a request is bounded in size and in number of headers'],
-  bundleMs: ['bundler-limits', 'a build that takes too long is stopped'],
+  bundleMs: ['bundler-limits', 'a build that takes too much CPU time is stopped'],
   fetchConnectMs: ['fetch-connections', 'whose name is never resolved is given up'],
   fetchConnections: ['fetch-connections', 'of all together is refused at once'],
   fetchConnectionsPerOrigin: ['fetch-connections', 'to one origin makes the fetches of one owner queue'],
