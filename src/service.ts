@@ -278,7 +278,6 @@ function startCalls(
 ) {
   const { config, limits, log, metrics, ticks, inspector } = base;
   const { build, cells } = processes;
-  const { registry } = store;
   const load = new HeavyInstallations(ticks);
   const callLog = createCallLog(base, store);
   const pool = new Pool({
@@ -287,7 +286,7 @@ function startCalls(
     limits,
     cells: config.cells,
     ...(inspector && { inspect: inspector.targets.inspectCell }),
-    script: (key) => registry.script(key),
+    script: (key) => store.registry.script(key),
     isHeavy: (id) => load.isHeavy(id),
     events: {
       cellDied: (reason, how, lastWords, suspects) => {
@@ -307,6 +306,7 @@ function startCalls(
     cellFor: (id, target) => pool.cellFor(id, target),
     refusal: (id) => pool.refusal(id),
   });
+  store.changes.on('removed', (...tenants) => dispatch.removed(tenants));
   metrics.watch(pool, dispatch);
   return { pool, dispatch, log: callLog };
 }

@@ -27,6 +27,8 @@ import { SHED, shedError } from './shed-error.ts';
  * changes.
  */
 const ISOLATES_REMEMBERED = 50_000;
+/** Tenants whose removal is remembered, for calls that end after it. */
+const REMOVALS_REMEMBERED = 10_000;
 const MS_PER_S = 1_000;
 
 /** The isolate that had the last call of an installation. */
@@ -52,6 +54,7 @@ export class Dispatch {
   readonly #breaker: CircuitBreaker;
   readonly #running: RunningCallParts;
   readonly #lastIsolate = entryCache<LastIsolate>(ISOLATES_REMEMBERED);
+  readonly #removed = entryCache<true>(REMOVALS_REMEMBERED);
   #nextId = 1;
   #inFlight = 0;
   #onIdle: (() => void) | undefined;
@@ -105,6 +108,17 @@ export class Dispatch {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
   }
 
+  /**
+   * Retires the isolates of tenants that were deleted: no call will use them. Each ends after the
+   * calls that it has, and after the event of the removal.
+   */
+  removed(tenants: readonly string[]): void {
+    for (const tenant of tenants) {
+      this.#removed.set(tenant, true);
+      this.#retire(tenant);
+    }
+  }
+
   #start(
     target: Target,
     envelope: Envelope,
@@ -135,6 +149,7 @@ export class Dispatch {
     load.add(owner, end.cpuMs);
     const opened = this.#breaker.ended(owner, isClients ? 'canceled' : end.outcome, startedAt, now);
     if (opened) observer.cooling(target, requestId, opened);
+    if (target.isRemoved === true || this.#removed.has(owner)) this.#retire(owner);
     // Last: the next call to have the place depends on all of this.
     this.#leave(owner, call.caller);
     if (this.#inFlight === 0) this.#onIdle?.();
@@ -160,8 +175,14 @@ export class Dispatch {
   #retireOlder({ owner: tenant, target: { isolate } }: RunningCall, cell: CellProcess): void {
     const last = this.#lastIsolate.get(tenant);
     if (last?.isolate === isolate && last.cell === cell) return;
-    last?.cell.send({ t: 'retire', isolate: last.isolate });
+    this.#retire(tenant);
     this.#lastIsolate.set(tenant, { cell, isolate });
+  }
+
+  #retire(tenant: string): void {
+    const last = this.#lastIsolate.get(tenant);
+    last?.cell.send({ t: 'retire', isolate: last.isolate });
+    this.#lastIsolate.delete(tenant);
   }
 
   /**

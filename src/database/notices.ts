@@ -16,6 +16,9 @@ export interface Notice {
   readonly about: readonly string[];
 }
 
+/** Characters of one notice. */
+const NOTICE_CHARS = 6_000;
+
 export class SendNotice extends EngineCommand {
   readonly notice: Notice;
 
@@ -32,4 +35,19 @@ export async function announce(
   ...about: readonly string[]
 ): Promise<void> {
   await transaction.executeQuery(CompiledQuery.raw(COMMAND_SQL, [new SendNotice({ change, about })]));
+}
+
+/** Shares names and ids out among notices. */
+export function inNotices(texts: readonly string[]): readonly (readonly string[])[] {
+  const notices: string[][] = [];
+  let chars = NOTICE_CHARS;
+  for (const text of texts) {
+    chars += text.length + 3;
+    if (chars > NOTICE_CHARS) {
+      notices.push([]);
+      chars = text.length;
+    }
+    notices.at(-1)?.push(text);
+  }
+  return notices;
 }

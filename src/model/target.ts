@@ -57,6 +57,8 @@ export interface Target {
    * for each version and set of limits; the integration's own endpoint has another.
    */
   readonly isolate: string;
+  /** The whole installation was deleted: this is for the event of its removal. */
+  readonly isRemoved?: true;
   /**
    * Read it when a call starts and do not keep it: its tokens are only valid for a call that starts
    * soon.

@@ -15,6 +15,8 @@ export type StoreChanges = EventEmitter<{
   version: [integration: string];
   /** An installation or one of its targets changed. */
   installation: [installationId: string, organization: string];
+  /** Installations were deleted, or an integration with its own endpoint: no call follows. */
+  removed: [...tenants: string[]];
   /** A webhook secret of an installation was rotated. */
   webhookSecrets: [installationId: string];
   /** A token was revoked. */
@@ -42,7 +44,7 @@ export type AnnouncedChange = Exclude<
 >;
 
 const ANNOUNCED: readonly string[] = [
-  ...(['integration', 'version', 'installation', 'webhookSecrets'] satisfies AnnouncedChange[]),
+  ...(['integration', 'version', 'installation', 'removed', 'webhookSecrets'] satisfies AnnouncedChange[]),
   ...(['tokens', 'statementKeys', 'backlog'] satisfies AnnouncedChange[]),
   ...(['deliveryFollowers', 'deliverySteps'] satisfies AnnouncedChange[]),
 ];

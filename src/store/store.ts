@@ -201,6 +201,9 @@ function startStore({ options, engine, database, vault, backlog }: OpenedParts):
     changes.emit('installation', installationId, organization);
     changes.emit('lifecycle', installationId);
   };
+  const removed = (tenants: readonly string[]) => {
+    for (const tenant of tenants) changes.emit('removed', tenant);
+  };
   const housekeeping = new Housekeeping({
     ...{ engine, logs, lifecycleEvents, deliveryRetention, audit, spentSignatures, onError },
   });
@@ -211,9 +214,9 @@ function startStore({ options, engine, database, vault, backlog }: OpenedParts):
     ...eventsAndDeliveries(parts),
     targetSource: new TargetSource(parts),
     runtimeTokenKeys: vault.deriveKeys(RUNTIME_TOKEN_KEYS),
-    registry: new Registry({ ...parts, changed, versionChanged }),
+    registry: new Registry({ ...parts, changed, versionChanged, removed }),
     secrets: new Secrets({ ...parts, changed }),
-    installations: new Installations({ ...parts, changed: installationChanged }),
+    installations: new Installations({ ...parts, changed: installationChanged, removed }),
     installLinks: new InstallLinks(parts),
     credentialLeases: new CredentialLeases(parts),
     usedOAuthStates: new UsedOAuthStates(parts),

@@ -75,6 +75,7 @@ export class TargetBuilder {
       limits,
       ...(lowered && { isolateLimits: lowered }),
       isolate: isolateKey(own.tenant, manifest.name, number, lowered),
+      ...(state === 'deleted' && own.level === 'organization' && { isRemoved: true }),
       get environment() {
         return live.current.environment;
       },

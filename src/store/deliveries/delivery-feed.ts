@@ -14,6 +14,7 @@
  * received.
  */
 import { bulk, runForEach, TEXT, WHOLE } from '../../database/bulk.ts';
+import { inNotices } from '../../database/notices.ts';
 import type { Database, Tables } from '../../database/tables.ts';
 import type { RecordedAttempt } from './delivery.ts';
 import {
@@ -35,8 +36,6 @@ const ANNOUNCE_MS = 15_000;
 const ANNOUNCED_MS = 50_000;
 /** Steps are collected for this long before other nodes hear of them. */
 const COLLECT_MS = 100;
-/** Characters of one notice. */
-const NOTICE_CHARS = 6_000;
 /** Changes that are remembered. */
 const RECENT_MAX = 5_000;
 /** Steps that wait to be read. */
@@ -305,20 +304,6 @@ function notedIn(text: string): readonly Noted[] {
   const { id, step } = NOTED.exec(text)?.groups ?? {};
   if (id === undefined || step === undefined) return [];
   return [{ id, step: /^\d/.test(step) ? Number(step) : (step as Step) }];
-}
-
-function inNotices(texts: readonly string[]): readonly (readonly string[])[] {
-  const notices: string[][] = [];
-  let chars = NOTICE_CHARS;
-  for (const text of texts) {
-    chars += text.length + 3;
-    if (chars > NOTICE_CHARS) {
-      notices.push([]);
-      chars = text.length;
-    }
-    notices.at(-1)?.push(text);
-  }
-  return notices;
 }
 
 /** The changes of these steps, in the order of the steps. */

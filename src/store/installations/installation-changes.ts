@@ -8,7 +8,7 @@
  * `installation-removal.ts`.
  */
 
-import { announce } from '../../database/notices.ts';
+import { announce, inNotices } from '../../database/notices.ts';
 import type { Sequence } from '../../database/sequence.ts';
 import type { Database } from '../../database/tables.ts';
 import { inTransaction } from '../../database/transaction.ts';
@@ -67,6 +67,8 @@ export interface InstallationsParts {
    * @param organization the organization that installed it
    */
   changed(installationId: string, organization: string): void;
+  /** Called after a commit, before its answer: these installations were deleted. */
+  removed(installationIds: readonly string[]): void;
 }
 
 /** A whole configuration, with sealed properties opened. */
@@ -96,14 +98,16 @@ export class Changes {
       const message = `The change was made inside of ${by.depth} calls; ${limitClause(limit)}.`;
       throw new AnnexError('CALL_TOO_DEEP', message, { limit });
     }
-    const { result, touched } = await inTransaction(database, async (transaction) => {
+    const { result, touched, removed } = await inTransaction(database, async (transaction) => {
       const change = new Change(this.#parts, transaction, by);
       const done = await work(change);
       for (const [id, organization] of change.touched)
         await announce(transaction, 'installation', id, organization);
-      return { result: done, touched: change.touched };
+      for (const some of inNotices(change.removed)) await announce(transaction, 'removed', ...some);
+      return { result: done, touched: change.touched, removed: change.removed };
     });
     for (const [id, organization] of touched) this.#parts.changed(id, organization);
+    if (removed.length > 0) this.#parts.removed(removed);
     return result;
   }
 }
@@ -115,6 +119,8 @@ export class Change {
   readonly now: number;
   /** Changed installations, with their organizations. */
   readonly touched = new Map<string, string>();
+  /** Installations that are deleted. */
+  readonly removed: string[] = [];
   readonly #by: Actor;
 
   constructor(parts: InstallationsParts, transaction: Database, by: Actor) {

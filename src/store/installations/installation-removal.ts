@@ -31,6 +31,7 @@ export async function uninstall(
   }
   const below = await removeBelow(change, target);
   await remove(change, target);
+  change.removed.push(name.installationId);
   await change.transaction
     .deleteFrom('log_lines')
     .where('installation_id', '=', name.installationId)

@@ -4,6 +4,7 @@
  */
 
 import { lock } from '../../database/locks.ts';
+import { announce, inNotices } from '../../database/notices.ts';
 import type { Sequence } from '../../database/sequence.ts';
 import type { Database } from '../../database/tables.ts';
 import { inTransaction } from '../../database/transaction.ts';
@@ -73,6 +74,7 @@ export async function removeIntegration(
       integrationTenant(endpointKey),
       ...installations.map(({ installationId }) => installationId),
     ];
+    for (const some of inNotices(tenants)) await announce(transaction, 'removed', ...some);
     return { tenants, canceled };
   });
   backlog.change(-removed.canceled.length);

@@ -62,6 +62,8 @@ export interface RegistryParts {
    * answer.
    */
   versionChanged(integration: string): void;
+  /** Called after a commit, before its answer: the tenants of an integration were deleted. */
+  removed(tenants: readonly string[]): void;
 }
 
 /** The content of a publish. */
@@ -241,6 +243,7 @@ export class Registry {
     const { database } = this.#parts;
     const tenants = await removeIntegration(this.#parts, owned, { cascade, by });
     this.#parts.versionChanged(owned.name);
+    this.#parts.removed(tenants);
     // After the transaction, for which other writers wait: logs are by far the most rows, and no
     // principal can read them any more. `Logs.sweep` removes those that a crash leaves here.
     await deleteLogs(database, tenants);

@@ -32,7 +32,10 @@ describe(IS_POSTGRES ? 'postgres' : 'sqlite', () => {
       database,
       registry,
       targets,
-      installations: new Installations({ ...parts, auditIds, database, changed, limits: DEFAULT_LIMITS }),
+      installations: new Installations({
+        ...{ ...parts, auditIds, database, changed, limits: DEFAULT_LIMITS },
+        removed: () => undefined,
+      }),
       logs: new Logs({
         ...parts,
         database,

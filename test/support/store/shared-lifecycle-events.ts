@@ -42,6 +42,7 @@ export async function sharedLifecycleEvents() {
     ...parts,
     auditIds: new Sequence(randomBytes),
     changed: (id, organization) => void changes.emit('installation', id, organization),
+    removed: (ids) => void changes.emit('removed', ...ids),
   });
   await registry.publish(publication(), OPERATOR);
   let organizations = 0;

@@ -31,6 +31,7 @@ export function registryOver(database: Database, vault: Vault) {
   const registry = new Registry({
     ...{ database, vault, randomBytes, changed, versionChanged: changed },
     ...{ limits: DEFAULT_LIMITS, clock: OPTIONS.clock, auditIds: new Sequence(randomBytes) },
+    removed: () => undefined,
     backlog: { change: () => undefined },
     deliveryFeed: { isFollowed: false, committed: () => undefined },
   });
