@@ -2,15 +2,15 @@
  * Test runner settings. Isolates inside the test process need V8 without Node's start-up snapshot.
  */
 import './src/require-node.cjs';
-import { ABOUT_POSTGRES, ABOUT_SQLITE, postgresSuites } from './test/support/vitest/postgres-suites.ts';
+import { ABOUT_POSTGRES, ABOUT_SQLITE, POSTGRES_SUITES } from './test/support/vitest/postgres-suites.ts';
 
 // After the check: without `npm ci` there is no such package.
 const { configDefaults, defineConfig } = await import('vitest/config');
 const sequencer = './test/support/vitest/slow-folders-first.ts';
 // Not as a text, which Vitest would bundle with its imports.
 const { SlowFoldersFirst } = await import(new URL(sequencer, import.meta.url).href);
-const retried = './test/support/vitest/retried-tests.ts';
-const { RetriedTests } = await import(new URL(retried, import.meta.url).href);
+const endOfRun = './test/support/vitest/end-of-run.ts';
+const { EndOfRun } = await import(new URL(endOfRun, import.meta.url).href);
 
 const SHARED = ['unit', 'store', 'isolate'].map((folder) => `test/${folder}/**/*.test.ts`);
 const SERVICE = ['test/service/**/*.test.ts'];
@@ -31,7 +31,7 @@ export default defineConfig({
     // work shares. One that fails once and then passes is listed at the end, and has to be mended;
     // it does not refuse a change that has nothing to do with it.
     retry: process.env['CI'] ? 1 : 0,
-    reporters: ['default', new RetriedTests()],
+    reporters: ['default', new EndOfRun()],
     expect: { poll: { timeout: 90_000, interval: 10 } },
     projects: [
       // Their files leave nothing in the process: it is shared, and with it the imported modules.
@@ -70,7 +70,7 @@ export default defineConfig({
           name: 'postgres',
           globalSetup: ['test/support/vitest/postgres-server.ts'],
           setupFiles: ['test/support/vitest/on-postgres.ts'],
-          include: postgresSuites(),
+          include: [...POSTGRES_SUITES],
           exclude: [...configDefaults.exclude, ...ABOUT_SQLITE],
           isolate: false,
         },

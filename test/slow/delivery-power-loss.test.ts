@@ -6,7 +6,6 @@
  * moments of that order the power fails; the remaining files are opened as any data folder is, and
  * must have every event whose 202 was written to its socket by then.
  *
- * It needs `strace`, and is skipped where there is none.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,10 +16,11 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/database/database.ts';
 import { sqliteDialect } from '../../src/database/sqlite/sqlite-dialect.ts';
 import { PowerCut, type Unsynced } from '../support/crash/power-cut.ts';
-import { canTrace, readTrace, strace, type TracedCall } from '../support/crash/traced-writes.ts';
+import { readTrace, strace, type TracedCall } from '../support/crash/traced-writes.ts';
 import { EventClient } from '../support/deliveries/event-client.ts';
 import { installWebhooks, shareSecrets, siteView } from '../support/deliveries/webhook-senders.ts';
 import { HostProcess } from '../support/host-process.ts';
+import { needs } from '../support/programs.ts';
 import { LedgerReceiver } from '../support/receivers/ledger-receiver.ts';
 import { memory } from '../support/store/temporary-store.ts';
 
@@ -177,7 +177,7 @@ async function cutAt(
 
 const NOTHING_LOST = { lost: 0, broken: [] };
 
-describe.skipIf(!canTrace())('when the power fails', () => {
+describe('when the power fails', needs('strace'), () => {
   let traced: Traced;
   beforeAll(async () => {
     const folder = await mkdtemp(join(tmpdir(), 'annex-power-'));

@@ -1,12 +1,13 @@
 /**
  * Nodes under load whose database stops doing its work for some seconds, in each way that it may.
- * Skipped where PostgreSQL is not installed. The long version is `npm run bench:nodes`.
+ * The long version is `npm run bench:nodes`.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as failures from '../support/nodes/database-failures.ts';
 import { lostDatabase } from '../support/nodes/lost-database.ts';
 import { NodeGroup } from '../support/nodes/node-group.ts';
-import { HAS_POSTGRES, PostgresCluster } from '../support/nodes/postgres-cluster.ts';
+import { PostgresCluster } from '../support/nodes/postgres-cluster.ts';
+import { needs } from '../support/programs.ts';
 
 /** A server that runs out of connections soon. */
 const CONNECTIONS_MAX = 30;
@@ -49,7 +50,7 @@ async function survives(make: failures.MakeFailure, lastsMs = LASTS_MS): Promise
   ]);
 }
 
-describe.skipIf(!HAS_POSTGRES)('nodes whose database is', () => {
+describe('nodes whose database is', needs('postgres'), () => {
   beforeAll(async () => {
     cluster = await PostgresCluster.start({ settings: { max_connections: CONNECTIONS_MAX } });
     group = await NodeGroup.start({ cluster, nodes: [{}, {}] });
@@ -68,21 +69,20 @@ describe.skipIf(!HAS_POSTGRES)('nodes whose database is', () => {
   );
 });
 
-test.skipIf(!HAS_POSTGRES)(
-  'nodes whose database has no disk space left lose no event, and serve calls',
-  async ({ skip }) => {
-    const disk = await failures.SmallDisk.mount(DISK_MIB);
-    if (disk === undefined) return skip('This process may not mount a small disk.');
-    try {
-      const settings = { max_wal_size: '64MB', min_wal_size: '32MB' };
-      cluster = await PostgresCluster.start({ settings, place: disk.folder });
-      group = await NodeGroup.start({ cluster, nodes: [{}] });
-      await survives(failures.diskFull);
-    } finally {
-      await group?.end();
-      await cluster?.remove();
-      await disk.unmount();
-    }
-  },
-  600_000,
-);
+test('nodes whose database has no disk space left lose no event, and serve calls', {
+  ...needs('postgres', 'mount'),
+  timeout: 600_000,
+}, async ({ skip }) => {
+  const disk = await failures.SmallDisk.mount(DISK_MIB);
+  if (disk === undefined) return skip('This process may not mount a small disk.');
+  try {
+    const settings = { max_wal_size: '64MB', min_wal_size: '32MB' };
+    cluster = await PostgresCluster.start({ settings, place: disk.folder });
+    group = await NodeGroup.start({ cluster, nodes: [{}] });
+    await survives(failures.diskFull);
+  } finally {
+    await group?.end();
+    await cluster?.remove();
+    await disk.unmount();
+  }
+});

@@ -69,6 +69,7 @@ export class HostProcess {
       env: { ...process.env, TMPDIR: dirname(data), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    child.once('error', (cause) => onLine(cause.message));
     const exited = new Promise((resolve) => child.once('close', resolve));
     const urls = await ready(child, exited, onLine);
     const adminToken = (await readFile(join(data, 'admin-token'), 'utf8')).trim();

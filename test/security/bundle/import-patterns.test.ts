@@ -2,7 +2,6 @@
  * Imports by a pattern, which esbuild expands on the disk without asking the plugin: the answer
  * does not depend on the files of the host, behind every layer and without any.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,9 +14,10 @@ import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import type { Problem } from '../../../src/model/problem.ts';
 import { cellSources } from '../../support/built-once.ts';
-import { SLOW_SOURCE } from '../../support/bundle/bundler-processes.ts';
+import { processes, SLOW_SOURCE } from '../../support/bundle/bundler-processes.ts';
 import { bundle, uploaded } from '../../support/bundle/uploaded.ts';
 import { HARDENING } from '../../support/cells/confined-cell.ts';
+import { needs } from '../../support/programs.ts';
 
 let build: CellBuild;
 let folder: string;
@@ -98,9 +98,7 @@ describe.each([
 
 /** Number of live bundler processes of this test, including esbuild's. */
 const alive = (): number =>
-  execFileSync('ps', ['-eo', 'stat=,args='], { encoding: 'utf8' })
-    .split('\n')
-    .filter((line) => !line.startsWith('Z') && line.includes(build.bundlerFiles.esbuildPath)).length;
+  processes().filter(({ command }) => command.includes(build.bundlerFiles.esbuildPath)).length;
 
 test.each(['behind every layer of this machine', 'without namespaces'])(
   'a bundler %s ends with all its child processes',
@@ -124,47 +122,42 @@ test('the position of each pattern is reported where the disk is out of reach', 
   ]);
 });
 
-const traced = spawnSync('strace', ['-V']).status === 0;
-
-test.skipIf(!traced)(
-  `esbuild opens nothing that an upload names${traced ? '' : ' (skipped: there is no strace)'}`,
-  async () => {
-    const trace = join(folder, 'trace');
-    const { path, args, files } = bundlerProgram(build.bundlerFiles, UNCONFINED, true);
-    const launcher = new Launcher({
-      path: 'strace',
-      args: ['-f', '-qq', '-s', '300', '-e', 'trace=%file', '-o', trace, '--', path, ...args],
-      files,
-    });
-    const source = [
-      `const l = (n) => import(\`${UP}${folder.slice(1)}/planted-\${n}.js\`);`,
-      `import a from '${folder}/planted-one.js';`,
-      `import b from 'file://${folder}/planted-one.js';`,
-      `import c from 'data:text/javascript,export%20default%201';`,
-      `import d from '${UP}${folder.slice(1)}/planted-one.js' with { type: 'json' };`,
-      `export default [l, a, b, c, d, new URL('${UP}${folder.slice(1)}/planted-one.js', import.meta.url)];`,
-      `/// <reference path="${folder}/planted-one.js" />`,
-      `/** @jsxImportSource ${folder} */`,
-      `//# sourceMappingURL=${folder}/planted-one.js`,
-    ];
-    const configuration = JSON.stringify({
-      extends: `${folder}/planted-one.js`,
-      compilerOptions: { paths: { '*': [`${folder}/*`] }, jsxImportSource: folder },
-      sideEffects: [`${folder}/*`],
-    });
-    const upload = uploaded({
-      'src/index.tsx': source.join('\n'),
-      'tsconfig.json': configuration,
-      'package.json': configuration,
-      'src/package.json': configuration,
-    });
-    const result = await bundle(upload, 'src/index.tsx', { limits: DEFAULT_LIMITS, launcher });
-    expect(result.ok).toBe(false);
-    expect(existsSync(trace)).toBe(true);
-    const opened = readFileSync(trace, 'utf8').split('\n');
-    expect(opened.some((line) => line.includes('esbuild'))).toBe(true);
-    const named = opened.filter((line) => line.includes('planted') || /(tsconfig|package)\.json/.test(line));
-    expect(named.filter((line) => !/ENOENT|EMFILE/.test(line))).toEqual([]);
-    expect(named.filter((line) => line.includes('planted'))).toEqual([]);
-  },
-);
+test('esbuild opens nothing that an upload names', needs('strace'), async () => {
+  const trace = join(folder, 'trace');
+  const { path, args, files } = bundlerProgram(build.bundlerFiles, UNCONFINED, true);
+  const launcher = new Launcher({
+    path: 'strace',
+    args: ['-f', '-qq', '-s', '300', '-e', 'trace=%file', '-o', trace, '--', path, ...args],
+    files,
+  });
+  const source = [
+    `const l = (n) => import(\`${UP}${folder.slice(1)}/planted-\${n}.js\`);`,
+    `import a from '${folder}/planted-one.js';`,
+    `import b from 'file://${folder}/planted-one.js';`,
+    `import c from 'data:text/javascript,export%20default%201';`,
+    `import d from '${UP}${folder.slice(1)}/planted-one.js' with { type: 'json' };`,
+    `export default [l, a, b, c, d, new URL('${UP}${folder.slice(1)}/planted-one.js', import.meta.url)];`,
+    `/// <reference path="${folder}/planted-one.js" />`,
+    `/** @jsxImportSource ${folder} */`,
+    `//# sourceMappingURL=${folder}/planted-one.js`,
+  ];
+  const configuration = JSON.stringify({
+    extends: `${folder}/planted-one.js`,
+    compilerOptions: { paths: { '*': [`${folder}/*`] }, jsxImportSource: folder },
+    sideEffects: [`${folder}/*`],
+  });
+  const upload = uploaded({
+    'src/index.tsx': source.join('\n'),
+    'tsconfig.json': configuration,
+    'package.json': configuration,
+    'src/package.json': configuration,
+  });
+  const result = await bundle(upload, 'src/index.tsx', { limits: DEFAULT_LIMITS, launcher });
+  expect(result.ok).toBe(false);
+  expect(existsSync(trace)).toBe(true);
+  const opened = readFileSync(trace, 'utf8').split('\n');
+  expect(opened.some((line) => line.includes('esbuild'))).toBe(true);
+  const named = opened.filter((line) => line.includes('planted') || /(tsconfig|package)\.json/.test(line));
+  expect(named.filter((line) => !/ENOENT|EMFILE/.test(line))).toEqual([]);
+  expect(named.filter((line) => line.includes('planted'))).toEqual([]);
+});

@@ -10,6 +10,7 @@ import { startTemporaryService } from '../../../src/cli/temporary-service.ts';
 import { buildCell } from '../../../src/launch/cell-build.ts';
 import { cellSources } from '../../support/built-once.ts';
 import { confineHere, launch, runToEnd, script } from '../../support/cells/confined-cell.ts';
+import { needs } from '../../support/programs.ts';
 import { startTestService } from '../../support/service.ts';
 
 interface Health {
@@ -78,6 +79,7 @@ test.skipIf(bubblewrap)(
 
 test.skipIf(!bubblewrap)(
   `a service that requires bubblewrap and has it starts, and answers${bubblewrap ? '' : ` (skipped: ${here.layers.namespaces.detail})`}`,
+  needs('bwrap'),
   async () => {
     const annex = await startTestService({ flags: ['--cell-sandbox', 'required'] });
     const { endpoint } = await annex.deploy('boxed', `export default { fetch: () => new Response('ok') };`);

@@ -14,6 +14,7 @@ import type { ConfinedProgram } from '../../../src/confinement/confined-program.
 import { confinedCommand, describeLayers, UNCONFINED } from '../../../src/confinement/layers.ts';
 import { buildCell } from '../../../src/launch/cell-build.ts';
 import { confineHere, HARDENING, launch, perl, runToEnd } from '../../support/cells/confined-cell.ts';
+import { needs } from '../../support/programs.ts';
 
 const build = await buildCell();
 /** All layers that this machine allows; and those without bubblewrap, as on most other machines. */
@@ -71,7 +72,7 @@ afterAll(() => {
 });
 
 /** A Perl program that reports `done` where the attack worked, and else why not. */
-function attacker(attack: string): ConfinedProgram | undefined {
+function attacker(attack: string): ConfinedProgram {
   attackers += 1;
   const path = join(scripts, `${attackers}.pl`);
   writeFileSync(
@@ -87,9 +88,7 @@ function attacker(attack: string): ConfinedProgram | undefined {
 }
 
 async function attempt(settled: Settled, attack: string): Promise<string> {
-  const program = attacker(attack);
-  if (program === undefined) throw new Error('This test is written in Perl.');
-  const { output, stderr, how } = await runToEnd(launch(build, settled, program));
+  const { output, stderr, how } = await runToEnd(launch(build, settled, attacker(attack)));
   return output.trim() || `${how} ${stderr}`;
 }
 
@@ -196,36 +195,31 @@ const ATTACKS: Record<string, Attack> = {
   },
 };
 
-const noPerl = attacker('') === undefined;
 const settings: [string, Settled][] = [
   ['behind all layers', hardest],
   ['without bubblewrap', plain],
 ];
 
-describe.each(settings)('a cell that has been taken over, %s,', (_, settled) => {
+describe.each(settings)('a cell that has been taken over, %s,', needs('perl'), (_, settled) => {
   for (const [name, { layers, perl: attack }] of Object.entries(ATTACKS)) {
-    const skipped = noPerl
-      ? ' (skipped: no Perl)'
-      : holds(settled, layers)
-        ? ''
-        : ` (skipped: no ${layers.join(', no ')})`;
+    const skipped = holds(settled, layers) ? '' : ` (skipped: no ${layers.join(', no ')})`;
     test.skipIf(skipped !== '')(`${name}: denied${skipped}`, async () => {
       expect(await attempt(settled, attack())).toMatch(/^failed \S/);
     });
   }
 });
 
-describe('the attacks are real:', () => {
+describe('the attacks are real:', needs('perl'), () => {
   for (const [name, { harmful, asRoot, perl: attack }] of Object.entries(ATTACKS)) {
     if (harmful) continue;
-    const skipped = noPerl ? ' (skipped: no Perl)' : asRoot && !isRoot ? ' (skipped: takes root)' : '';
+    const skipped = asRoot && !isRoot ? ' (skipped: takes root)' : '';
     test.skipIf(skipped !== '')(`a program without layers ${name}${skipped}`, async () => {
       expect(await attempt(open, attack())).toBe('done');
     });
   }
 });
 
-describe.skipIf(noPerl).each(settings)('what a cell starts with, %s:', (_, settled) => {
+describe.each(settings)('what a cell starts with, %s:', needs('perl'), (_, settled) => {
   test('the pipe, the execution journal and no other descriptor; no environment; the root as its folder', async () => {
     const output = await attempt(
       settled,
@@ -237,7 +231,7 @@ describe.skipIf(noPerl).each(settings)('what a cell starts with, %s:', (_, settl
   });
 
   test('a user id of its own, no groups, and no way to gain privileges', async () => {
-    const cell = launch(build, settled, attacker('sysread(STDERR, my $byte, 1); sleep 60') ?? never());
+    const cell = launch(build, settled, attacker('sysread(STDERR, my $byte, 1); sleep 60'));
     await expect.poll(() => cell.pid && statusOf(cell.pid)?.['Name']).toBe('perl');
     const status = statusOf(cell.pid ?? 0);
     const { user, noNewPrivileges, namespaces } = settled.confinement;
@@ -256,7 +250,7 @@ describe.skipIf(noPerl).each(settings)('what a cell starts with, %s:', (_, settl
 
   test('neighbours that it can neither signal nor read', async (context) => {
     if (!holds(settled, ['bubblewrap', 'user'])) context.skip('no layer keeps cells apart here');
-    const neighbour = launch(build, settled, attacker('sleep 60') ?? never());
+    const neighbour = launch(build, settled, attacker('sleep 60'));
     await expect.poll(() => neighbour.pid && statusOf(neighbour.pid)?.['Name']).toBe('perl');
     const output = await attempt(
       settled,
@@ -267,10 +261,6 @@ describe.skipIf(noPerl).each(settings)('what a cell starts with, %s:', (_, settl
     await runToEnd(neighbour);
   });
 });
-
-function never(): never {
-  throw new Error('This test is written in Perl.');
-}
 
 /** `/proc/<pid>/status`; undefined where there is no such process, or a zombie. */
 function statusOf(pid: number): Record<string, string> | undefined {
@@ -283,16 +273,16 @@ function statusOf(pid: number): Record<string, string> | undefined {
   }
 }
 
-describe.skipIf(noPerl).each(settings)('the end of a cell, %s:', (_, settled) => {
+describe.each(settings)('the end of a cell, %s:', needs('perl'), (_, settled) => {
   const running = async () => {
-    const cell = launch(build, settled, attacker('sleep 60') ?? never());
+    const cell = launch(build, settled, attacker('sleep 60'));
     await expect.poll(() => cell.pid && statusOf(cell.pid)?.['Name']).toBe('perl');
     return cell;
   };
 
   test('an exit code is reported as it was, and a signal by its name', async () => {
-    expect((await runToEnd(launch(build, settled, attacker('exit 7') ?? never()))).how).toBe('exited with 7');
-    const faulty = attacker(`unpack('p', pack('J', 1))`) ?? never();
+    expect((await runToEnd(launch(build, settled, attacker('exit 7')))).how).toBe('exited with 7');
+    const faulty = attacker(`unpack('p', pack('J', 1))`);
     expect((await runToEnd(launch(build, settled, faulty))).how).toBe('ended by SIGSEGV');
   });
 
@@ -308,7 +298,7 @@ describe.skipIf(noPerl).each(settings)('the end of a cell, %s:', (_, settled) =>
   );
 
   test('a cell that is killed before it has begun leaves no process', async () => {
-    const cell = launch(build, settled, attacker('sleep 60') ?? never());
+    const cell = launch(build, settled, attacker('sleep 60'));
     cell.kill();
     expect((await runToEnd(cell)).how).toBe('ended by SIGKILL');
     const left = () => cell.pid !== undefined && statusOf(cell.pid) !== undefined;

@@ -79,7 +79,7 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
   const target = (route: string, path: string, about: object): Step[] => [
     {
       ...{ route: `PATCH ${route}`, action: 'installation.edit', about },
-      refused: ['PATCH', path, { json: { configuration: {}, unknown: 'hush' } }],
+      refused: ['PATCH', path, { json: { configuration: {}, unknown: 'hush-unknown' } }],
       change: ['PATCH', path, { json: { configuration: SETTINGS, externalIds: ['hush-external'] } }],
     },
     {
@@ -101,7 +101,7 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
     },
     {
       ...{ route: `POST ${route}/webhook-secret/rotate`, action: 'webhook.rotate', about },
-      refused: ['POST', `${path}/webhook-secret/rotate`, { json: { secret: 'hush' } }],
+      refused: ['POST', `${path}/webhook-secret/rotate`, { json: { secret: 'hush-short' } }],
       change: ['POST', `${path}/webhook-secret/rotate`, { json: { secret: 'hush-hush-hush-hush-hush' } }],
     },
     {
@@ -182,7 +182,7 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
     },
     {
       ...{ route: `PUT ${ROUTE}/secrets`, action: 'integration.secrets' },
-      refused: ['PUT', `${URL_}/secrets`, { json: { TOKEN: 'hush', UNDECLARED: 'hush' } }],
+      refused: ['PUT', `${URL_}/secrets`, { json: { TOKEN: 'hush-refused', UNDECLARED: 'hush-undeclared' } }],
       change: ['PUT', `${URL_}/secrets`, { json: { TOKEN: 'hush-rotated' } }],
     },
     {
@@ -299,7 +299,7 @@ test('every route that changes something leaves one entry, and none if it refuse
   }
   // No value of a configuration, secret or token is in an entry; names are.
   const all = JSON.stringify(await entries());
-  expect(all).not.toMatch(/hush|annex_/);
+  expect(all).not.toMatch(/hush-|annex_/);
   expect(all).toContain('"TOKEN"');
   expect(all).toContain('note');
 

@@ -118,12 +118,12 @@ describe('an integration that calls its own service', () => {
   test('attack: from a space it can neither read nor change another space', async () => {
     const spaces = `${at(own)}/spaces`;
     await service.api('POST', `/v1${spaces}`, { json: { space: 'sp-2' } });
-    const json = { configuration: { room: 'vault' } };
+    const json = { configuration: { room: 'room-of-another-space' } };
     await service.api('PATCH', `/v1${spaces}/sp-2`, { json });
     const kind = 'installation';
     for (const asked of [{ path: `${spaces}/sp-2` }, { method: 'PATCH', path: `${spaces}/sp-2`, json }])
       expect(await ask({ kind, ...asked }, space)).toMatchObject({ status: 404 });
-    expect(JSON.stringify(await ask({ kind, path: spaces }, space))).not.toContain('vault');
+    expect(JSON.stringify(await ask({ kind, path: spaces }, space))).not.toContain('room-of-another-space');
     // Both spaces belong to the installation.
     expect(await ask({ kind, path: `${spaces}/sp-2` })).toMatchObject({ status: 200, body: json });
   });

@@ -9,7 +9,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { manifestOf, suiteFolder } from '../../support/cli/author-folder.ts';
 import { DevPage } from '../../support/cli/dev-page.ts';
-import { HAS_CHROMIUM } from '../../support/renderer/chromium.ts';
+import { needs } from '../../support/programs.ts';
 import { TestService } from '../../support/service.ts';
 
 const MANIFEST = manifestOf(
@@ -52,7 +52,7 @@ export default createIntegration({
 });
 `;
 
-describe.runIf(HAS_CHROMIUM)('the page', () => {
+describe('the page', needs('chromium'), () => {
   let service: TestService;
   let folder: string;
   let shown: DevPage;

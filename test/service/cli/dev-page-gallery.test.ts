@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { suiteFolder } from '../../support/cli/author-folder.ts';
 import { DevPage } from '../../support/cli/dev-page.ts';
-import { HAS_CHROMIUM } from '../../support/renderer/chromium.ts';
+import { needs } from '../../support/programs.ts';
 import { GALLERY_BUTTONS, GALLERY_ELEMENTS, seriousViolations } from '../../support/renderer/gallery.ts';
 import { ROOT } from '../../support/repository/sources.ts';
 import { TestService } from '../../support/service.ts';
@@ -18,7 +18,7 @@ const FILES = ['platform-manifest.yaml', 'src/index.tsx', 'src/served.ts'];
 /** Steps are a block of their own here. */
 const STEPS = '  - id: steps\n    title: Steps\n    description: Steps to follow.\n';
 
-describe.runIf(HAS_CHROMIUM)('components on the page', () => {
+describe('components on the page', needs('chromium'), () => {
   let service: TestService;
   let folder: string;
   let shown: DevPage;

@@ -1,14 +1,15 @@
 /**
  * The completions of `annex` in the shells that they are for: bash, zsh and fish run the script and
- * offer words. A shell that this machine does not have is left out.
+ * offer words.
  */
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { annex } from '../../support/cli/annex-run.ts';
+import { needs } from '../../support/programs.ts';
 
 /** What is typed, the cursor at its end → words that are offered. */
 const OFFERED: readonly (readonly [typed: string, words: readonly string[]])[] = [
@@ -20,8 +21,6 @@ const OFFERED: readonly (readonly [typed: string, words: readonly string[]])[] =
   ['annex new ', ['hello', 'webhook-receiver', 'component']],
   ['annex versions --js', ['--json']],
 ];
-
-const isThere = (shell: string): boolean => spawnSync(shell, ['--version']).status === 0;
 
 /** A folder with the script, and the path of the script. */
 async function scriptOf(shell: string): Promise<{ folder: string; script: string }> {
@@ -52,7 +51,7 @@ describe('completions of bash', () => {
   });
 });
 
-describe.skipIf(!isThere('zsh'))('completions of zsh', () => {
+describe('completions of zsh', needs('zsh'), () => {
   // The functions of zsh that a script of completions calls work only in its line editor.
   const EDITOR = `compdef() { }; _files() { }; compadd() { shift; print -l -- "$@"; }`;
 
@@ -70,7 +69,7 @@ describe.skipIf(!isThere('zsh'))('completions of zsh', () => {
   });
 });
 
-describe.skipIf(!isThere('fish'))('completions of fish', () => {
+describe('completions of fish', needs('fish'), () => {
   test('have no fault of syntax', async () => {
     const { folder, script } = await scriptOf('fish');
     expect(await run('fish', ['--no-execute', script], folder)).toEqual([]);

@@ -11,7 +11,8 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readConfig } from '../../../src/config.ts';
-import { Balancer, HAS_NGINX, StandIn } from '../../support/deployment/balancer.ts';
+import { Balancer, StandIn } from '../../support/deployment/balancer.ts';
+import { needs } from '../../support/programs.ts';
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 const KEYS = Array.from({ length: 32 }, (_, at) => ALPHABET.slice(at) + ALPHABET.slice(0, at));
@@ -43,7 +44,7 @@ const METHODS: readonly [string, RequestInit][] = [
   ['PATCH', { method: 'PATCH', body: 'short' }],
 ];
 
-describe.skipIf(!HAS_NGINX)('nginx', () => {
+describe('nginx', needs('nginx'), () => {
   test('sends all requests to one endpoint to one node, and the endpoints to both', async () => {
     const { balancer } = await balanced();
     const nodes = new Set<string>();

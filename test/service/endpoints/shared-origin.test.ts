@@ -7,7 +7,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { signatureHeader } from '../../../src/model/signature.ts';
 import { exchange, statuses } from '../../support/http/raw-http.ts';
-import { HAS_CHROMIUM, startChromium } from '../../support/renderer/chromium.ts';
+import { needs } from '../../support/programs.ts';
+import { startChromium } from '../../support/renderer/chromium.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 
 /** Answers as the query asks; without `body`, with the headers of the request. */
@@ -41,7 +42,7 @@ const FOR_THE_ORIGIN: readonly [string, string][] = [
   ['cache-control', 'max-age=9999'],
 ];
 
-describe.runIf(HAS_CHROMIUM)('on a shared origin, in a browser', () => {
+describe('on a shared origin, in a browser', needs('chromium'), () => {
   let annex: TestService;
   let browser: Browser;
   let context: BrowserContext;

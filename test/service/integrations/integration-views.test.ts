@@ -40,7 +40,7 @@ webhook: { url: to, eventTypes: what }
     form.append('files', new Blob([CODE]), 'index.jsx');
     form.append('files', new Blob([png(512, 512)]), 'images/my icon.png');
     form.append('files', new Blob([png(1_600, 800)]), 'images/one.png');
-    form.append('secrets', JSON.stringify({ NAME_OF_A_SECRET: 'hush' }));
+    form.append('secrets', JSON.stringify({ NAME_OF_A_SECRET: 'hush-hush' }));
     expect(await annex.api('POST', '/v1/integrations', { form })).toMatchObject({ status: 201 });
 
     const { body: seen } = await annex.api('GET', '/v1/integrations/hello', { token: stranger });
@@ -69,7 +69,7 @@ webhook: { url: to, eventTypes: what }
       configurations: { space: { properties: { tone: { type: 'string' } } } },
       webhook: { url: 'to', eventTypes: 'what' },
     });
-    expect(JSON.stringify([seen, version])).not.toMatch(/NAME_OF_A_SECRET|hush/);
+    expect(JSON.stringify([seen, version])).not.toMatch(/NAME_OF_A_SECRET|hush-hush/);
     for (const unknown of ['2', '999999999'])
       expect((await annex.api('GET', `${at}/${unknown}`, { token: owner })).status).toBe(404);
     expect((await annex.api('GET', `${at}/0`, { token: owner })).status).toBe(400);

@@ -4,11 +4,11 @@
  * modals and steps. Through the render API of a real service, in a real browser.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { HAS_CHROMIUM } from '../../support/renderer/chromium.ts';
+import { needs } from '../../support/programs.ts';
 import { ProductPage } from '../../support/renderer/product-page.ts';
 import { TestService } from '../../support/service.ts';
 
-describe.skipIf(!HAS_CHROMIUM)('a component in a page', () => {
+describe('a component in a page', needs('chromium'), () => {
   let service: TestService;
   let product: ProductPage;
   beforeAll(async () => {

@@ -3,12 +3,12 @@
  * and typed into, through the render API of a real service.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HAS_CHROMIUM } from '../../support/renderer/chromium.ts';
+import { needs } from '../../support/programs.ts';
 import { GALLERY_BUTTONS, GALLERY_ELEMENTS, seriousViolations } from '../../support/renderer/gallery.ts';
 import { ProductPage } from '../../support/renderer/product-page.ts';
 import { TestService } from '../../support/service.ts';
 
-describe.skipIf(!HAS_CHROMIUM)('the gallery', () => {
+describe('the gallery', needs('chromium'), () => {
   let service: TestService;
   let product: ProductPage;
   beforeAll(async () => {

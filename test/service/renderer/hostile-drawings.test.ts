@@ -3,7 +3,7 @@
  * nothing leads elsewhere, nothing leaves its frame, and nothing holds the page.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HAS_CHROMIUM } from '../../support/renderer/chromium.ts';
+import { needs } from '../../support/programs.ts';
 import { answerOf, drawingOf, HOSTILE_TEXTS, LARGE_TREES } from '../../support/renderer/hostile-drawings.ts';
 import { ProductPage } from '../../support/renderer/product-page.ts';
 
@@ -77,7 +77,7 @@ const ESCAPED = `(() => {
   ];
 })()`;
 
-describe.skipIf(!HAS_CHROMIUM)('a hostile drawing', () => {
+describe('a hostile drawing', needs('chromium'), () => {
   let product: ProductPage;
   beforeAll(async () => {
     product = await ProductPage.start();

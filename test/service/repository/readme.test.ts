@@ -3,18 +3,16 @@
  * service as `npm start` runs it, and must print what the page shows; each table must list exactly
  * what exists.
  */
-import { spawnSync } from 'node:child_process';
 import Type from 'typebox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configHelp } from '../../../src/config.ts';
 import { ELEMENTS } from '../../../src/model/contentkit/contentkit.ts';
 import { parseManifest } from '../../../src/model/manifest/manifest.ts';
 import { OUTCOMES } from '../../../src/protocol/wire.ts';
+import { needs } from '../../support/programs.ts';
 import { DOCUMENTATION, DOCUMENTS, type Document, section } from '../../support/repository/documents.ts';
 import { Shell } from '../../support/repository/shell.ts';
 import { StartedService } from '../../support/started-service.ts';
-
-const TOOLS = ['bash', 'curl', 'grep', 'tar'];
 
 /** A block of shell and its printed output; `…` matches anything. */
 interface Step {
@@ -51,10 +49,9 @@ function matched(output: string, answer: string): string {
   return new RegExp(`^${pattern}$`).test(output) ? answer : output;
 }
 
-const missingTools = TOOLS.filter((tool) => spawnSync(tool, ['--version']).error !== undefined);
 const walks = DOCUMENTS.filter((document) => stepsOf(document).length > 0);
 
-describe.skipIf(missingTools.length > 0).each(walks)(`$path (needs ${TOOLS.join(', ')})`, (document) => {
+describe.each(walks)('$path', needs('curl', 'grep'), (document) => {
   let service: StartedService;
   let shell: Shell;
   beforeAll(async () => {

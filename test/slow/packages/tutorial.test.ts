@@ -11,7 +11,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildPackages } from '../../../packages/build.ts';
 import { freePort } from '../../support/free-port.ts';
 import { nodeFolders, userVariables } from '../../support/packages/nodes.ts';
-import { HAS_CHROMIUM, startChromium, type Watched, watchPage } from '../../support/renderer/chromium.ts';
+import { needs } from '../../support/programs.ts';
+import { startChromium, type Watched, watchPage } from '../../support/renderer/chromium.ts';
 import { ROOT, read } from '../../support/repository/sources.ts';
 import { TutorialWalk } from '../../support/repository/tutorial-walk.ts';
 
@@ -19,7 +20,7 @@ const STEP_MS = 600_000;
 /** Ports that the tutorial names. */
 const PORTS = ['4000', '7700', '7701', '7710', '7711', '8080'];
 
-describe.runIf(HAS_CHROMIUM)('the tutorial', () => {
+describe('the tutorial', needs('chromium'), () => {
   let watched: Watched;
   let base: string;
   let walk: TutorialWalk;

@@ -1,7 +1,7 @@
 /**
  * The processes of a build, as the operating system sees them, and an upload that keeps them busy.
  */
-import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 
 /**
@@ -17,13 +17,20 @@ interface Process {
 }
 
 /** All processes but zombies, which only wait to be counted out. */
-const processes = (): Process[] =>
-  execFileSync('ps', ['-eo', 'stat=,ppid=,sess=,args='], { encoding: 'utf8' })
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('Z'))
-    .map((line) => {
-      const [, parent, session, ...command] = line.trim().split(/\s+/);
-      return { parent: Number(parent), session: Number(session), command: command.join(' ') };
+export const processes = (): Process[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+        // Behind the name, which may have spaces and brackets.
+        const [state, parent, , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ');
+        return state === 'Z' ? [] : [{ parent: Number(parent), session: Number(session), command }];
+      } catch {
+        // It has ended meanwhile.
+        return [];
+      }
     });
 
 /** How many processes live in a session. */

@@ -3,7 +3,7 @@
  * same layers.
  */
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { confine, type Settled } from '../../../src/confinement/confine.ts';
@@ -12,6 +12,7 @@ import { CELL_USERS, type HardeningSettings } from '../../../src/confinement/lay
 import type { CellBuild } from '../../../src/launch/cell-build.ts';
 import { CellLauncher, type LaunchedCell } from '../../../src/launch/cell-launch.ts';
 import { cellProgram, selfTestProgram } from '../../../src/launch/cell-program.ts';
+import { pathOf } from '../programs.ts';
 
 export const HARDENING = {
   sandbox: 'auto',
@@ -30,20 +31,19 @@ export const confineHere = (
   return confine('cells', hardening, (tried) => selfTestProgram(build, tried));
 };
 
-const PERL = '/usr/bin/perl';
-
 /**
  * Perl is on every Debian, and Node's permission model does not apply to it: what stops it stops
  * native code.
  *
  * @param scriptPath a file that any user can read; not `-e`, for which Perl wants `/dev/null`
- * @returns undefined where there is no Perl
+ * @throws where there is no Perl
  */
-export function perl(scriptPath: string): ConfinedProgram | undefined {
-  if (!existsSync(PERL)) return undefined;
-  const libraries = spawnSync('ldd', [PERL], { encoding: 'utf8' }).stdout.match(/\/\S+/g) ?? [];
-  const modules = spawnSync(PERL, ['-e', 'print join "\\n", grep { -d } @INC'], { encoding: 'utf8' });
-  return { path: PERL, args: [scriptPath], files: [scriptPath, ...libraries, ...modules.stdout.split('\n')] };
+export function perl(scriptPath: string): ConfinedProgram {
+  const path = pathOf('perl');
+  if (path === undefined) throw new Error('This test is written in Perl.');
+  const libraries = spawnSync('ldd', [path], { encoding: 'utf8' }).stdout.match(/\/\S+/g) ?? [];
+  const modules = spawnSync(path, ['-e', 'print join "\\n", grep { -d } @INC'], { encoding: 'utf8' });
+  return { path, args: [scriptPath], files: [scriptPath, ...libraries, ...modules.stdout.split('\n')] };
 }
 
 /** A script in place of the cell's, with all that Node's permission model allows a cell. */

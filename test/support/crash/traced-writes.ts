@@ -2,7 +2,6 @@
  * The writes of a process, in order: `strace` traces its main thread, which writes and syncs the
  * database and writes answers to sockets, so one list has both.
  */
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 /** One system call that has succeeded. */
@@ -29,9 +28,6 @@ export const strace = (out: string): readonly string[] => [
   '-D',
   ...['-o', out, '-y', '-xx', '-s', '8000000', '-e', 'signal=none', '-e', `trace=${CALLS}`],
 ];
-
-/** Whether `strace` is installed and permitted. */
-export const canTrace = (): boolean => spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
 
 const CALL = /^(\w+)\((.*)\)\s+= (-?\d+)/s;
 const FILE = /^\d+<([^>]*)>/;

@@ -2,7 +2,7 @@
  * nginx with the configuration of `deploy/`, in front of two small servers that stand for nodes.
  * Only addresses and folders are replaced.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,9 +13,6 @@ import { freePort } from '../free-port.ts';
 import { temporaryFolder } from '../store/temporary-store.ts';
 
 const CONFIGURATION = new URL('../../../deploy/nginx.conf', import.meta.url);
-
-/** Whether nginx is installed here. */
-export const HAS_NGINX = spawnSync('nginx', ['-v']).status === 0;
 
 /** A request as a node got it. */
 interface Received {
@@ -88,6 +85,7 @@ export class Balancer {
 
   async #listening(nginx: ChildProcess): Promise<void> {
     const complaints: string[] = [];
+    nginx.once('error', (cause) => complaints.push(cause.message));
     nginx.stderr?.on('data', (piece) => complaints.push(String(piece)));
     for (;;) {
       if (nginx.exitCode !== null) throw new Error(`nginx has ended: ${complaints.join('')}`);

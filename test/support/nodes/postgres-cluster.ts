@@ -6,15 +6,15 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chownSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as passed } from 'node:timers/promises';
 import { Client } from 'pg';
 import { freePort } from '../free-port.ts';
+import { postgresFolder } from '../programs.ts';
 
-const INSTALLED_IN = '/usr/lib/postgresql';
 const STARTED_WITHIN_MS = 60_000;
 const CONNECTED_WITHIN_MS = 60_000;
 const POLL_EVERY_MS = 20;
@@ -22,11 +22,6 @@ const TOO_MANY_CONNECTIONS = '53300';
 /** The role of the nodes; it is no superuser, which could take the connections kept for those. */
 const NODES = 'nodes';
 const DATABASE = 'annex';
-
-const PROGRAMS = programsFolder();
-
-/** Whether a server of PostgreSQL is installed. */
-export const HAS_POSTGRES = PROGRAMS !== undefined;
 
 export interface ClusterOptions {
   /** Settings of the server. */
@@ -180,16 +175,10 @@ export class PostgresCluster {
   }
 }
 
-function programsFolder(): string | undefined {
-  if (!existsSync(INSTALLED_IN)) return undefined;
-  return readdirSync(INSTALLED_IN)
-    .map((version) => join(INSTALLED_IN, version, 'bin'))
-    .find((folder) => existsSync(join(folder, 'initdb')));
-}
-
 function program(name: string): string {
-  if (PROGRAMS === undefined) throw new Error('PostgreSQL is not installed.');
-  return join(PROGRAMS, name);
+  const folder = postgresFolder();
+  if (folder === undefined) throw new Error('PostgreSQL is not installed.');
+  return join(folder, name);
 }
 
 /** Whom the server runs as, if this process is root. */

@@ -39,12 +39,11 @@ export class UserFolder {
     return new UserFolder(path);
   }
 
-  /** Runs a program to its end. */
+  /** Runs a program to its end. @throws an Error where there is no such program */
   async run(words: readonly string[], nodeFolder: string, more: Record<string, string> = {}): Promise<Ran> {
     const child = this.start(words, nodeFolder, more);
-    const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
-    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    return { code: await exited, stdout, stderr };
+    const [code, stdout, stderr] = await Promise.all([exitOf(child), text(child.stdout), text(child.stderr)]);
+    return { code, stdout, stderr };
   }
 
   start([program = '', ...words]: readonly string[], nodeFolder: string, more: Record<string, string> = {}) {
@@ -70,7 +69,7 @@ export class UserFolder {
     const words = [...program, 'serve', '--data', data, '--cells', '1'];
     const ports = ['--control-port', '0', '--public-port', '0', '--public-host', '127.0.0.1'];
     const child = this.start([...words, ...ports, ...flags], nodeFolder, env);
-    const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
+    const exited = exitOf(child);
     const lines: string[] = [];
     const urls = await ready(child, exited, lines);
     const adminToken = (await readFile(join(data, 'admin-token'), 'utf8')).trim();
@@ -87,6 +86,10 @@ export class UserFolder {
   }
 }
 
+/** The exit code. Rejects where the program did not start: without a listener, that ends the tests. */
+const exitOf = (child: ChildProcess): Promise<number | null> =>
+  new Promise((resolve, reject) => child.once('close', resolve).once('error', reject));
+
 function ready(
   child: ChildProcess,
   exited: Promise<unknown>,
@@ -101,6 +104,9 @@ function ready(
         if (line.includes('"annex is ready"')) resolve(JSON.parse(line));
       });
     }
-    void exited.then(() => reject(new Error(`The service ended before it was ready: ${lines.join('\n')}`)));
+    void exited.then(
+      () => reject(new Error(`The service ended before it was ready: ${lines.join('\n')}`)),
+      reject,
+    );
   });
 }

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { postgresBinaries } from './binaries.ts';
+import { postgresFolder } from '../programs.ts';
 
 const START_MS = 60_000;
 const USER = 'annex';
@@ -55,9 +55,9 @@ export class PostgresCluster {
     this.#ended = ended;
   }
 
-  /** @throws if the programs are missing (`postgresBinaries`), or it does not start */
+  /** @throws if the programs are missing (`postgresFolder`), or it does not start */
   static async start(): Promise<PostgresCluster> {
-    const binaries = postgresBinaries();
+    const binaries = postgresFolder();
     if (binaries === undefined) throw new Error('There is no PostgreSQL here: install postgresql.');
     const folder = await mkdtemp(join(tmpdir(), 'annex-pg-'));
     const user = await unprivileged();

@@ -2,19 +2,20 @@
  * The receivers of `docs/receivers/`, run as documented: one file, copied into an empty folder,
  * with its secret and its port in the environment, which prints its URL.
  */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { ProgramName } from '../programs.ts';
 
 export const RECEIVERS = fileURLToPath(new URL('../../../docs/receivers/', import.meta.url));
 
 export interface Example {
   readonly language: string;
   readonly file: string;
-  /** A command that shows whether it can run here; its output is discarded. */
-  readonly needs: readonly [string, ...string[]];
+  /** What runs it, beside Node. */
+  readonly program?: ProgramName;
   /** Prepares the folder, in which only the file is. @returns the command line, run in it */
   readonly prepare: (folder: string) => readonly [string, ...string[]];
   /** Whether it deduplicates events: PHP has no memory between requests. */
@@ -32,43 +33,38 @@ export const EXAMPLES: readonly Example[] = [
   {
     language: 'Node',
     file: 'receiver.mjs',
-    needs: ['node', '--version'],
     prepare: () => [process.execPath, 'receiver.mjs'],
     remembers: true,
   },
   {
     language: 'Python',
     file: 'receiver.py',
-    needs: ['python3', '--version'],
+    program: 'python3',
     prepare: () => ['python3', 'receiver.py'],
     remembers: true,
   },
   {
     language: 'Go',
     file: 'receiver.go',
-    needs: ['go', 'version'],
+    program: 'go',
     prepare: buildWithGo,
     remembers: true,
   },
   {
     language: 'PHP',
     file: 'receiver.php',
-    needs: ['php', '--version'],
+    program: 'php',
     prepare: () => ['php', '-S', '127.0.0.1:0', 'receiver.php'],
     remembers: false,
   },
   {
     language: 'Ruby',
     file: 'receiver.rb',
-    needs: ['ruby', '-e', 'require "webrick"; require "openssl"'],
+    program: 'ruby',
     prepare: () => ['ruby', 'receiver.rb'],
     remembers: true,
   },
 ];
-
-/** Whether a command runs here and succeeds. */
-export const runsHere = ([command, ...args]: readonly [string, ...string[]]): boolean =>
-  spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 
 /** A running receiver. */
 export class RunningReceiver {
@@ -93,6 +89,7 @@ export class RunningReceiver {
         this.#output += chunk;
         this.#onOutput();
       });
+    this.#process.once('error', (cause) => (this.#output += cause.message));
     this.#ended = new Promise((resolve) => this.#process.once('close', resolve));
   }
 

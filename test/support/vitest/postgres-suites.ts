@@ -2,7 +2,7 @@
  * The suites that run on both engines: those whose promises depend on the database. They run once
  * more on PostgreSQL, in the project `postgres`.
  */
-import { postgresBinaries } from '../postgres/binaries.ts';
+import { missing } from '../programs.ts';
 
 /** Folders, and of other folders the files whose statements are the most. */
 const SUITES = [
@@ -38,16 +38,10 @@ function pattern(path: string): string {
   return path.endsWith('.ts') ? path : `${path}/**/*.test.ts`;
 }
 
-/**
- * Patterns of the suites for PostgreSQL; none, with a note, where no server can be had.
- *
- * @throws in continuous integration (`CI=true`), where nothing may be left out
- */
-export function postgresSuites(): string[] {
-  const { ANNEX_TEST_POSTGRES, CI } = process.env;
-  if (ANNEX_TEST_POSTGRES !== undefined || postgresBinaries() !== undefined)
-    return [...SUITES.map(pattern), ...ABOUT_POSTGRES];
-  if (CI === 'true') throw new Error('The tests on PostgreSQL cannot run: install postgresql.');
-  process.stderr.write('Without the tests on PostgreSQL: install postgresql to run them.\n');
-  return [];
-}
+const ALL = [...SUITES.map(pattern), ...ABOUT_POSTGRES];
+
+const isServerMissing = process.env['ANNEX_TEST_POSTGRES'] === undefined && missing('postgres').length > 0;
+
+/** Patterns of the suites for PostgreSQL that run, and of those that have no server. */
+export const POSTGRES_SUITES: readonly string[] = isServerMissing ? [] : ALL;
+export const WITHOUT_POSTGRES: readonly string[] = isServerMissing ? ALL : [];

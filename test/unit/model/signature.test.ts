@@ -10,6 +10,7 @@ import Stripe from 'stripe';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { signatureHeader, verifySignature } from '../../../src/model/signature.ts';
 import { type Chance, fuzz } from '../../support/fuzz/fuzz.ts';
+import { needs } from '../../support/programs.ts';
 
 const OLD = 'x2Zt9Y4mF1kq0bLr7VwJp8Nc3HdSgUoAeQiTzXyKsWE';
 const NEW = 'another secret of the receiver: ünïcödé, 日本語';
@@ -81,7 +82,7 @@ describe('a signature', () => {
     });
   });
 
-  test('verifies in a shell, with openssl', async () => {
+  test('verifies in a shell, with openssl', needs('openssl'), async () => {
     const folder = await mkdtemp(join(tmpdir(), 'annex-signature-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const file = join(folder, 'body');

@@ -1,0 +1,64 @@
+/**
+ * The programs that tests need (`test/support/programs.ts`): none is started that is not in the
+ * table, and a machine that lacks one runs the other tests and says which it left out.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { userVariables } from '../../support/packages/nodes.ts';
+import { PROGRAMS } from '../../support/programs.ts';
+import { filesIn, ROOT, read } from '../../support/repository/sources.ts';
+
+/** What a bare machine has, beside Node: npm, a shell and the smallest tools of Debian. */
+const BARE = ['npm', 'npx', 'sh', '/bin/sh', 'bash', 'env', 'tar', 'id', 'mkfifo', 'sleep'];
+/** Of the same packages as a program of the table, without which they are not started. */
+const BESIDE = ['ldd', 'umount'];
+
+test('tests start no program that a bare machine lacks and the table does not have', () => {
+  const known = [...Object.keys(PROGRAMS), ...BARE, ...BESIDE];
+  const started = filesIn('test').flatMap((path) =>
+    [...read(path).matchAll(/\b(?:spawn|execFile)(?:Sync)?\)?\(\s*'([^']+)'/g)].map(
+      ([, program = '']) => `${path}: ${program}`,
+    ),
+  );
+  expect(started.length).toBeGreaterThan(0);
+  expect(started.filter((line) => !known.includes(line.split(': ')[1] ?? ''))).toEqual([]);
+});
+
+/** Runs the tests of completions on a machine that has bash alone. */
+async function bareRun(variables: Record<string, string>): Promise<{ code: number; printed: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'annex-bare-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await symlink('/bin/bash', join(folder, 'bash'));
+  const { CI: _, ...env } = userVariables();
+  const flags = ['run', '--project', 'service', 'test/service/cli/shell-completions.test.ts'];
+  const program = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  const options = { cwd: ROOT, env: { ...env, PATH: folder, NO_COLOR: '1', ...variables } };
+  const run = promisify(execFile)(process.execPath, [program, ...flags], options);
+  const { stdout, stderr, code } = await run.then(
+    (ran) => ({ ...ran, code: 0 }),
+    (failed) => failed,
+  );
+  return { code, printed: stdout + stderr };
+}
+
+test('a run on a bare machine passes, and ends with a list of what it left out', async () => {
+  const { code, printed } = await bareRun({ CI: 'true', ANNEX_TEST_BARE: 'true' });
+  expect({ code, end: printed.split('Not run, ')[1] }, printed).toEqual({
+    code: 0,
+    end: expect.stringMatching(
+      /^because programs are missing:\n {2}zsh \(Debian's package zsh\).*\n {4}\S*\/shell-completions\.test\.ts \(8 tests\)\n {2}fish/,
+    ),
+  });
+});
+
+test('in continuous integration it fails with what to install, unless it is said to be bare', async () => {
+  const { code, printed } = await bareRun({ CI: 'true' });
+  expect({ code, printed }).toEqual({
+    code: 1,
+    printed: expect.stringMatching(/Tests need [a-z]+: install [a-z]+\./),
+  });
+});
