@@ -127,25 +127,27 @@ describe('a call that passes a limit', () => {
 });
 
 test('a call has a limit for its answer, shorter than the one for its end', async () => {
-  const annex = await startTestService({ limits: { firstByteMs: 400, callWallMs: 2_000 } });
+  const annex = await startTestService({ limits: { firstByteMs: 1_500, callWallMs: 60_000 } });
   const late = await annex.deploy(
     'late',
     `export default { fetch(request, env, ctx) {
-       ctx.waitUntil(new Promise((resolve) => setTimeout(resolve, 900)).then(() => console.log('finished')));
+       ctx.waitUntil(new Promise((resolve) => setTimeout(resolve, 2_000)).then(() => console.log('finished')));
        return new Response('in time');
      } };`,
   );
   expect(await (await fetch(late.endpoint)).text()).toBe('in time');
   await expect.poll(() => annex.log(late)).toMatchObject([{ text: 'finished' }]);
-  const { endpoint } = await annex.deploy('never', 'export default { fetch: () => new Promise(() => {}) };');
-  const startedAt = performance.now();
-  expect(await answerOf(fetch(endpoint))).toEqual([504, 'CALL_TIMED_OUT', 'exceededWallTime']);
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  const never = await annex.deploy('never', 'export default { fetch: () => new Promise(() => {}) };');
+  expect(await answerOf(fetch(never.endpoint))).toEqual([504, 'CALL_TIMED_OUT', 'exceededWallTime']);
+  await expect
+    .poll(() => annex.log(never))
+    .toContainEqual(expect.objectContaining({ text: expect.stringContaining('(firstByteMs)') }));
 });
 
 describe('a cell killed with 100 calls in flight', () => {
-  test('has every call answered within a second, is replaced, and the host never restarts', async () => {
-    const annex = await startTestService();
+  test('has every call answered long before its limits, is replaced, and the host never restarts', async () => {
+    // With these, a call whose answer is lost fails the test at its own deadline.
+    const annex = await startTestService({ limits: { callWallMs: 600_000, firstByteMs: 600_000 } });
     await annex.publish('worker', { 'index.js': WORKER });
     const installed = await Promise.all(Array.from({ length: 5 }, () => annex.install('worker')));
     for (const { endpoint } of installed) await fetch(`${endpoint}/quick`);
@@ -159,10 +161,8 @@ describe('a cell killed with 100 calls in flight', () => {
     for (const { endpoint } of installed) await expect.poll(() => begun(endpoint)).toBe('20');
     expect(await annex.metric('annex_calls_in_flight')).toBe(100);
     const [pid = 0] = annex.cellPids;
-    const killedAt = performance.now();
     process.kill(pid, 'SIGKILL');
     const answers = await Promise.all(calls);
-    expect(performance.now() - killedAt).toBeLessThan(1_000);
     for (const [status, body] of answers) {
       expect([status, (body as { error: { code: string } }).error.code]).toEqual([503, 'CELL_CRASHED']);
     }

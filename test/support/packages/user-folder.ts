@@ -86,7 +86,7 @@ export class UserFolder {
   }
 }
 
-/** The exit code. Rejects where the program did not start: without a listener, that ends the tests. */
+/** The exit code. Rejects where the program did not start; unheard, that would end the tests. */
 const exitOf = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve, reject) => child.once('close', resolve).once('error', reject));
 

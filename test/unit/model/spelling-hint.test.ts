@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { parseManifest } from '../../../src/model/manifest/manifest.ts';
 import { nearest } from '../../../src/model/spelling-hint.ts';
 import { inspectExports } from '../../../src/publish/probe-check.ts';
+import { cpuMs } from '../../support/measure/cpu-time.ts';
 import { manifestYaml, parsed } from '../../support/store/temporary-store.ts';
 
 test.each([
@@ -50,11 +51,9 @@ test('a manifest full of unknown blocks and a script full of components are comp
   const components = Array.from({ length: 1_000 }, (_, i) => `c${'a'.repeat(57)}${9_000 - i}`);
   const alike = components.map((_, i) => id('c', 9_000 - i));
   for (const declared of [components, alike]) {
-    const started = performance.now();
     const exports = { fetch: true, sdk: true, components: declared, events: [] };
-    const problems = inspectExports(exports, 'index.ts', manifest);
-    expect(performance.now() - started).toBeLessThan(500);
-    expect(problems).toHaveLength(1_500);
+    const work = () => expect(inspectExports(exports, 'index.ts', manifest)).toHaveLength(1_500);
+    expect(cpuMs(work)).toBeLessThan(500);
   }
 });
 
@@ -72,7 +71,5 @@ test('the first hundred missing components have a suggestion, and later ones hav
 // Attack: the same with unknown keys of the manifest.
 test('a manifest full of unknown keys is checked in little time', () => {
   const keys = Array.from({ length: 3_000 }, (_, i) => `organizatio${i}: 1`).join('\n');
-  const started = performance.now();
-  expect(parseManifest(manifestYaml({}, keys)).ok).toBe(true);
-  expect(performance.now() - started).toBeLessThan(1_500);
+  expect(cpuMs(() => expect(parseManifest(manifestYaml({}, keys)).ok).toBe(true))).toBeLessThan(1_500);
 });

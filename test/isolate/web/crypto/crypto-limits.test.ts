@@ -113,6 +113,7 @@ describe('floods', () => {
       const key = await subtle.importKey('raw', text('password'), 'PBKDF2', false, ['deriveBits']);
       const derive = () => subtle.deriveBits({ name: 'PBKDF2', hash: 'SHA-512', salt: text('salt'), iterations: 100_000 }, key, 512);
       for (;;) await Promise.all(Array.from({ length: 32 }, derive));`);
+    const floodedAt = performance.now();
     let over = false;
     const ended = flood.then((response) => {
       over = true;
@@ -136,7 +137,9 @@ describe('floods', () => {
     ]);
     expect(await cell.service.metric('annex_calls_total{outcome="exceededCpu"}')).toBe(before + 1);
     expect(waits.length).toBeGreaterThan(3);
-    expect(waits.toSorted((a, b) => a - b)[Math.floor(waits.length / 2)]).toBeLessThan(500);
+    // By the same clock, which says how busy the machine is: in an unfair pool it waits for all.
+    const [median = 0] = waits.toSorted((a, b) => a - b).slice(Math.floor(waits.length / 2));
+    expect(median).toBeLessThan((performance.now() - floodedAt) / 4);
   });
 
   test('an isolate survives a call that its jobs ended, and drops the waiting jobs', async () => {

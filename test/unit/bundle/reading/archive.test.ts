@@ -10,6 +10,7 @@ import { type Header, pack } from 'tar-stream';
 import { describe, expect, test } from 'vitest';
 import { readArchive } from '../../../../src/bundle/reading/archive.ts';
 import { DEFAULT_LIMITS } from '../../../../src/limits.ts';
+import { cpuMs } from '../../../support/measure/cpu-time.ts';
 import { heldBufferBytes } from '../../../support/measure/held-buffers.ts';
 
 type Packed = Partial<Header> & { name: string; content?: string };
@@ -239,10 +240,8 @@ test('the time for links grows linearly with their number', async () => {
     const archive = await chain(links);
     const times: number[] = [];
     for (let time = 0; time < 3; time++) {
-      const { user, system } = process.cpuUsage();
-      expect(await problems(archive, { uploadFiles: 100_000, uploadBytes: 100_000_000 })).toEqual([]);
-      const spent = process.cpuUsage({ user, system });
-      times.push((spent.user + spent.system) / 1_000);
+      const limits = { uploadFiles: 100_000, uploadBytes: 100_000_000 };
+      times.push(await cpuMs(async () => expect(await problems(archive, limits)).toEqual([])));
     }
     return Math.min(...times);
   };
@@ -307,9 +306,8 @@ describe('limits', () => {
       ...Array(1_000).fill(one),
       END,
     ]);
-    const started = performance.now();
-    expect(await problems(archive, DEFAULT_LIMITS)).toHaveLength(1);
-    expect(performance.now() - started).toBeLessThan(500);
+    const work = async () => expect(await problems(archive, DEFAULT_LIMITS)).toHaveLength(1);
+    expect(await cpuMs(work)).toBeLessThan(500);
   });
 
   test('the worst archive of links within the limits is read within seconds', async () => {
@@ -318,9 +316,8 @@ describe('limits', () => {
     const entries: Packed[] = [{ name: `${'d/'.repeat(60)}x` }];
     for (let index = 0; index < 2_000; index++) entries.push(symlink(`l${index}`, `${walk}l${index + 1}`));
     const archive = await tar(...entries);
-    const started = performance.now();
-    expect(await problems(archive, DEFAULT_LIMITS)).not.toEqual([]);
-    expect(performance.now() - started).toBeLessThan(2_000);
+    const work = async () => expect(await problems(archive, DEFAULT_LIMITS)).not.toEqual([]);
+    expect(await cpuMs(work)).toBeLessThan(2_000);
   });
 });
 

@@ -5,6 +5,7 @@ import { Busboy } from '@fastify/busboy';
 import { describe, expect, test } from 'vitest';
 import { boundaryOf, readMultipart } from '../../../../src/http/public/multipart.ts';
 import { Chance } from '../../../support/fuzz/chance.ts';
+import { cpuMs } from '../../../support/measure/cpu-time.ts';
 
 const CASES = 2_000;
 
@@ -77,9 +78,10 @@ describe('the name of a part', () => {
   // Attack: 8 KiB of head, for which quadratic matching would block the host's thread.
   test.each([';', ' ', '; a=', '; a="', '"', '; name'])('is found in linear time: many of "%s"', (piece) => {
     const head = `content-disposition: form-data${piece.repeat(Math.floor(8_000 / piece.length))}`;
-    const startedAt = performance.now();
-    for (let i = 0; i < 20; i++) nameOf(head);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    const work = () => {
+      for (let i = 0; i < 20; i++) nameOf(head);
+    };
+    expect(cpuMs(work)).toBeLessThan(500);
   });
 });
 
