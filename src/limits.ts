@@ -169,6 +169,11 @@ export const DEFAULT_LIMITS = {
    * Beyond this, 429.
    */
   editsPerMinutePerInstallation: 600,
+  /**
+   * Orders of one organization about its integrations: publishes, activations, secrets, install
+   * links, and all others without a rate of their own. Beyond this, 429.
+   */
+  ordersPerMinutePerOrganization: 600,
   /** Time for an integration to answer a request for completions of a configuration property. */
   completionMs: 5_000,
   /** Kept versions of one integration; the active one and the one before it are always kept. */

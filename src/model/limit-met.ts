@@ -43,6 +43,7 @@ const WORDS: Partial<Record<LimitName, Words>> = {
   requestsPerSecondPerEndpoint: ['# requests in a second', 'Too many requests to this endpoint'],
   smallChunksPerSecond: ['# small chunks in a second', 'Bodies come in too many small chunks'],
   editsPerMinutePerInstallation: ['# edits in a minute', 'Too many edits of this installation'],
+  ordersPerMinutePerOrganization: ['# orders in a minute', 'Too many orders of this organization'],
   failedCredentialsPerMinutePerAddress: [
     '# requests with wrong credentials',
     'Too many requests with wrong credentials from this address',

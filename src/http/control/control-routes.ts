@@ -65,6 +65,7 @@ import { introspectionRoutes } from './introspection.ts';
 import { jsonSchemasRoutes } from './json-schemas.ts';
 import { answerListForms } from './list-forms.ts';
 import { logsRoutes } from './logs.ts';
+import { countOrders } from './order-rate.ts';
 import { type ProductApiParts, productApiRoutes } from './product/product-api.ts';
 import { jwksRoute, statementKeysRoutes } from './product/statement-keys.ts';
 import { tokensRoutes } from './tokens.ts';
@@ -164,6 +165,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
     root.register(
       async (api) => {
         authenticate(api, parts.credentials);
+        countOrders(api, parts);
         answerListForms(api);
         const typed = withTypedRoutes(api);
         integrationsRoutes(typed, parts);

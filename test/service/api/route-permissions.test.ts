@@ -1,8 +1,10 @@
 /**
- * Permissions of the API: every described route, called with every kind of token, in one table. A
- * route without a row fails, so that none is added without its permissions.
+ * Permissions and rates of the API: every described route, called with every kind of token, in one
+ * table. A route without a row fails, so that none is added without its permissions, and none that
+ * changes something without a rate.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { LimitName, Limits } from '../../../src/limits.ts';
 import type { ApiTokens } from '../../../src/model/environment.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 
@@ -18,54 +20,58 @@ const KINDS = [
 ] as const;
 type Kind = (typeof KINDS)[number];
 
-/** `+` allowed; `F` 403; `-` 404, as if unknown. In the order of `KINDS`. */
+/**
+ * `+` allowed; `F` 403; `-` 404, as if unknown. In the order of `KINDS`. Then what bounds requests
+ * that are no GET: orders of an organization, edits of an installation, tasks of its code, or the
+ * calls that they make; or they are refused by their head, because they are not for organizations.
+ */
 const TABLE: Record<string, string> = {
   'GET /v1/integrations': '+++++ FFFF',
-  'POST /v1/integrations': '+F+++ FFFF',
-  'POST /v1/integrations/check': '+F+++ FFFF',
+  'POST /v1/integrations': '+F+++ FFFF orders',
+  'POST /v1/integrations/check': '+F+++ FFFF orders',
   'GET /v1/integrations/{name}': '++++- +++-',
-  'DELETE /v1/integrations/{name}': '+F+-- FFFF',
+  'DELETE /v1/integrations/{name}': '+F+-- FFFF orders',
   'GET /v1/integrations/{name}/images/{path}': '++++- FFFF',
   'GET /v1/integrations/{name}/versions': '+F+-- FFFF',
   'GET /v1/integrations/{name}/versions/{version}': '+F+-- FFFF',
-  'POST /v1/integrations/{name}/versions/{version}/activate': '+F+-- FFFF',
+  'POST /v1/integrations/{name}/versions/{version}/activate': '+F+-- FFFF orders',
   'GET /v1/integrations/{name}/limits': '+F+-- FFFF',
-  'PUT /v1/integrations/{name}/limits': '+FFFF FFFF',
-  'DELETE /v1/integrations/{name}/limits': '+FFFF FFFF',
+  'PUT /v1/integrations/{name}/limits': '+FFFF FFFF refused',
+  'DELETE /v1/integrations/{name}/limits': '+FFFF FFFF refused',
   'GET /v1/integrations/{name}/secrets': '+F+-- FFFF',
-  'PUT /v1/integrations/{name}/secrets': '+F+-- FFFF',
-  'DELETE /v1/integrations/{name}/secrets/{secret}': '+F+-- FFFF',
-  'POST /v1/integrations/{name}/install-link': '+F+-- FFFF',
-  'DELETE /v1/integrations/{name}/install-link': '+F+-- FFFF',
+  'PUT /v1/integrations/{name}/secrets': '+F+-- FFFF orders',
+  'DELETE /v1/integrations/{name}/secrets/{secret}': '+F+-- FFFF orders',
+  'POST /v1/integrations/{name}/install-link': '+F+-- FFFF orders',
+  'DELETE /v1/integrations/{name}/install-link': '+F+-- FFFF orders',
   'GET /v1/install-links/{token}': '+++++ FFFF',
-  'POST /v1/integrations/{name}/installations': '+++FF FFFF',
+  'POST /v1/integrations/{name}/installations': '+++FF FFFF edits',
   'GET /v1/integrations/{name}/installations': '++++- +++-',
   // Only code queues tasks; other installations of the integration have tokens of the same one.
-  'POST /v1/integrations/{name}/tasks': 'FFFFF +++-',
+  'POST /v1/integrations/{name}/tasks': 'FFFFF +++- tasks',
   'GET /v1/integrations/{name}/spaces': '++++- +++-',
   'GET /v1/integrations/{name}/sites': '++++- +++-',
   'GET /v1/integrations/{name}/render': '++-+- ++--',
-  'POST /v1/integrations/{name}/render': '++-+- ++--',
-  'POST /v1/integrations/{name}/installations/{id}/tokens': 'FFFFF ++--',
+  'POST /v1/integrations/{name}/render': '++-+- ++-- calls',
+  'POST /v1/integrations/{name}/installations/{id}/tokens': 'FFFFF ++-- calls',
   'GET /v1/blocks': '+++FF FFFF',
-  'POST /v1/blocks/unfurl': '+++FF FFFF',
-  'POST /v1/blocks/markdown': '+++FF FFFF',
-  'POST /v1/blocks/parse': '+++FF FFFF',
+  'POST /v1/blocks/unfurl': '+++FF FFFF calls',
+  'POST /v1/blocks/markdown': '+++FF FFFF calls',
+  'POST /v1/blocks/parse': '+++FF FFFF calls',
   'GET /v1/logs': '++++- FFFF',
-  'POST /v1/events': '++FFF FFFF',
+  'POST /v1/events': '++FFF FFFF refused',
   'GET /v1/events': '++++- FFFF',
   'GET /v1/events/{id}': '++++- FFFF',
   'GET /v1/deliveries': '++-+- FFFF',
   'GET /v1/deliveries/{id}': '++-+- FFFF',
-  'POST /v1/deliveries/{id}/redeliver': '++-+- FFFF',
-  'POST /v1/deliveries/{id}/cancel': '++-+- FFFF',
-  'POST /v1/deliveries/replay': '++-+- FFFF',
+  'POST /v1/deliveries/{id}/redeliver': '++-+- FFFF edits',
+  'POST /v1/deliveries/{id}/cancel': '++-+- FFFF edits',
+  'POST /v1/deliveries/replay': '++-+- FFFF edits',
   'GET /v1/audit': '+++++ FFFF',
   'GET /v1/tokens': '+FFFF FFFF',
-  'POST /v1/tokens': '+FFFF FFFF',
-  'DELETE /v1/tokens/{id}': '+FFFF FFFF',
-  'POST /v1/tokens/introspect': '++FFF FFFF',
-  'POST /v1/statement-keys/rotate': '+FFFF FFFF',
+  'POST /v1/tokens': '+FFFF FFFF refused',
+  'DELETE /v1/tokens/{id}': '+FFFF FFFF refused',
+  'POST /v1/tokens/introspect': '++FFF FFFF refused',
+  'POST /v1/statement-keys/rotate': '+FFFF FFFF refused',
   ...installed('/v1/integrations/{name}/installations/{id}'),
   ...leases('/v1/integrations/{name}/installations/{id}', '+'),
   ...leases('/v1/integrations/{name}/installations/{id}/spaces/{space}', 'F'),
@@ -83,9 +89,9 @@ const TABLE: Record<string, string> = {
  */
 function webhook(path: string, runtime: 'FFFF' | 'FF--'): Record<string, string> {
   return {
-    [`GET ${path}/webhook-secret`]: `++-+- ${runtime}`,
-    [`POST ${path}/webhook-secret/rotate`]: `++-+- ${runtime}`,
-    [`POST ${path}/webhook-test`]: `++-+- ${runtime}`,
+    [`GET ${path}/webhook-secret`]: `++-+- ${runtime} edits`,
+    [`POST ${path}/webhook-secret/rotate`]: `++-+- ${runtime} edits`,
+    [`POST ${path}/webhook-test`]: `++-+- ${runtime} edits`,
   };
 }
 
@@ -95,9 +101,9 @@ function webhook(path: string, runtime: 'FFFF' | 'FF--'): Record<string, string>
  */
 function leases(path: string, mark: '+' | 'F'): Record<string, string> {
   return {
-    [`POST ${path}/credentials/lease`]: `FFFFF F${mark}--`,
-    [`DELETE ${path}/credentials/lease/{lease}`]: `FFFFF F${mark}--`,
-    [`POST ${path}/credentials/states`]: `FFFFF F${mark}--`,
+    [`POST ${path}/credentials/lease`]: `FFFFF F${mark}-- calls`,
+    [`DELETE ${path}/credentials/lease/{lease}`]: `FFFFF F${mark}-- calls`,
+    [`POST ${path}/credentials/states`]: `FFFFF F${mark}-- edits`,
   };
 }
 
@@ -105,26 +111,26 @@ function leases(path: string, mark: '+' | 'F'): Record<string, string> {
 function installed(path: string): Record<string, string> {
   return {
     [`GET ${path}`]: '++-+- ++--',
-    [`PATCH ${path}`]: '++-+- ++--',
-    [`DELETE ${path}`]: '++-+- FFFF',
-    [`POST ${path}/pause`]: '++-+- FFFF',
-    [`POST ${path}/resume`]: '++-+- FFFF',
+    [`PATCH ${path}`]: '++-+- ++-- edits',
+    [`DELETE ${path}`]: '++-+- FFFF edits',
+    [`POST ${path}/pause`]: '++-+- FFFF edits',
+    [`POST ${path}/resume`]: '++-+- FFFF edits',
     [`GET ${path}/configuration`]: '++-+- ++--',
-    [`POST ${path}/completions`]: '++-+- FFFF',
-    [`POST ${path}/render`]: '++-+- FFFF',
+    [`POST ${path}/completions`]: '++-+- FFFF calls',
+    [`POST ${path}/render`]: '++-+- FFFF calls',
     [`GET ${path}/render`]: '++-+- FFFF',
-    [`POST ${path}/content-sources/{source}/compute`]: '++-+- FFFF',
+    [`POST ${path}/content-sources/{source}/compute`]: '++-+- FFFF calls',
   };
 }
 
 function below(level: 'space' | 'site'): Record<string, string> {
   const path = `/v1/integrations/{name}/installations/{id}/${level}s`;
   return {
-    [`POST ${path}/{${level}}/visitor-authentication`]: '++-+- FFFF',
+    [`POST ${path}/{${level}}/visitor-authentication`]: '++-+- FFFF calls',
     // No token may have the script of an integration without the scope for it.
     ...(level === 'site' && { [`GET ${path}/{site}/script`]: 'FF-F- FFFF' }),
     [`GET ${path}`]: '++-+- ++--',
-    [`POST ${path}`]: '++-+- FFFF',
+    [`POST ${path}`]: '++-+- FFFF edits',
     ...installed(`${path}/{${level}}`),
   };
 }
@@ -186,9 +192,9 @@ const values: Record<string, string> = {
   lease: 'none',
 };
 
-beforeAll(async () => {
-  // This test sends more wrong tokens in a minute than an address may.
-  service = await TestService.start({ limits: { failedCredentialsPerMinutePerAddress: 1_000_000 } });
+/** Starts the service with what the table is about. */
+async function setUp(limits: Partial<Limits>): Promise<void> {
+  service = await TestService.start({ limits });
   for (const [kind, organization] of [
     ...([
       ['author', 'acme'],
@@ -217,8 +223,7 @@ beforeAll(async () => {
   values['token'] = String(link.body['token']);
   values['event'] = (events.body['items'] as { id: string }[])[0]?.id ?? '';
   await publish('mine', 'private');
-});
-afterAll(() => service.stop());
+}
 
 /** An event that `mine` handles. */
 const VIEW = {
@@ -239,6 +244,17 @@ async function publish(name: string, visibility: 'public' | 'private'): Promise<
   expect((await service.api('POST', '/v1/integrations', { form })).status).toBe(201);
 }
 
+interface OwnError {
+  readonly code: string;
+  readonly limit?: { readonly name: string };
+}
+interface Asked {
+  readonly status: number;
+  readonly code: string;
+  /** The limit that the request met. */
+  readonly limit: string | undefined;
+}
+
 /** Runtime tokens are made for each use: they expire before the test ends. */
 async function tokenOf(kind: Kind): Promise<string> {
   const known = stored.get(kind);
@@ -248,7 +264,7 @@ async function tokenOf(kind: Kind): Promise<string> {
   return (kind === 'integration' ? tokens.integration : tokens.installation) ?? '';
 }
 
-async function ask(route: string, token: string | undefined): Promise<{ status: number; code: string }> {
+async function ask(route: string, token: string | undefined): Promise<Asked> {
   const [method = '', template = ''] = route.split(' ');
   const fresh: Record<string, string> = { path: 'icon.png', id: mine?.id ?? '' };
   if (template === '/v1/events/{id}') fresh['id'] = values['event'] ?? '';
@@ -277,33 +293,78 @@ async function ask(route: string, token: string | undefined): Promise<{ status: 
   });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.includes('json') === true;
-  const code = isJson ? ((JSON.parse(text) as { error?: { code: string } }).error?.code ?? '') : '';
-  return { status: response.status, code };
+  const error = isJson ? (JSON.parse(text) as { error?: OwnError }).error : undefined;
+  return { status: response.status, code: error?.code ?? '', limit: error?.limit?.name };
 }
 
-function marked({ status, code }: { status: number; code: string }): string {
+function marked({ status, code }: Asked): string {
   if (status === 403) return 'F';
   if (status === 404 && HIDDEN.has(code)) return '-';
   return status === 401 || status >= 500 || code === 'ROUTE_UNKNOWN' ? `${status}` : '+';
 }
 
-test('the table has exactly the routes of the description', async () => {
-  const { paths } = (await (await fetch(`${service.service.controlUrl}/v1/openapi.json`)).json()) as {
-    paths: Record<string, object>;
-  };
-  const routes = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
-  );
-  expect(Object.keys(TABLE).sort()).toEqual(routes.sort());
+describe('permissions', () => {
+  // This test sends more wrong tokens in a minute than an address may.
+  beforeAll(() => setUp({ failedCredentialsPerMinutePerAddress: 1_000_000 }));
+  afterAll(() => service.stop());
+
+  test('the table has exactly the routes of the description', async () => {
+    const { paths } = (await (await fetch(`${service.service.controlUrl}/v1/openapi.json`)).json()) as {
+      paths: Record<string, object>;
+    };
+    const routes = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(Object.keys(TABLE).sort()).toEqual(routes.sort());
+  });
+
+  test.each(Object.entries(TABLE))('%s', async (route, row) => {
+    expect(await ask(route, undefined)).toMatchObject({ status: 401, code: 'TOKEN_MISSING' });
+    for (const wrong of ['x', 'annex_run_e30.x', `annex_admin_${'a'.repeat(43)}`])
+      expect(await ask(route, wrong)).toMatchObject({ status: 401, code: 'TOKEN_INVALID' });
+    const rights: string[] = [];
+    for (const kind of KINDS) rights.push(marked(await ask(route, await tokenOf(kind))));
+    const [holders = '', runtime = ''] = row.split(' ');
+    const wanted = `${holders}${runtime}`.split('');
+    const by = (marks: string[]) => Object.fromEntries(KINDS.map((kind, index) => [kind, marks[index]]));
+    expect(by(rights)).toEqual(by(wanted));
+  });
 });
 
-test.each(Object.entries(TABLE))('%s', async (route, expected) => {
-  expect(await ask(route, undefined)).toEqual({ status: 401, code: 'TOKEN_MISSING' });
-  for (const wrong of ['x', 'annex_run_e30.x', `annex_admin_${'a'.repeat(43)}`])
-    expect(await ask(route, wrong)).toEqual({ status: 401, code: 'TOKEN_INVALID' });
-  const rights: string[] = [];
-  for (const kind of KINDS) rights.push(marked(await ask(route, await tokenOf(kind))));
-  const wanted = expected.replace(' ', '').split('');
-  const by = (marks: string[]) => Object.fromEntries(KINDS.map((kind, index) => [kind, marks[index]]));
-  expect(by(rights)).toEqual(by(wanted));
+const RATES: Readonly<Record<string, LimitName>> = {
+  orders: 'ordersPerMinutePerOrganization',
+  edits: 'editsPerMinutePerInstallation',
+  tasks: 'tasksPerMinutePerInstallation',
+};
+/** More requests than a rate of one allows, with one that is refilled meanwhile. */
+const TIMES = 3;
+
+describe('rates', () => {
+  beforeAll(() => setUp(Object.fromEntries(Object.values(RATES).map((name) => [name, 1]))));
+  afterAll(() => service.stop());
+
+  const counted = Object.entries(TABLE).filter(
+    ([route, row]) => !route.startsWith('GET ') || row.split(' ')[2] !== undefined,
+  );
+  /** The kind of token whose requests the rate counts. */
+  const askerOf = (route: string, by: string | undefined): Kind => {
+    if (by === 'orders') return 'author';
+    return TABLE[route]?.startsWith('FFFFF') ? 'installation' : 'installer';
+  };
+
+  // Attack: an order in a loop, each of which is an entry of the audit.
+  test.each(counted)('of %s', async (route, row) => {
+    const by = row.split(' ')[2];
+    const met: (string | undefined)[] = [];
+    for (let times = 0; times < TIMES; times += 1)
+      met.push((await ask(route, await tokenOf(askerOf(route, by)))).limit);
+    if (by === 'calls' || by === 'refused') expect(met).toEqual(Array(TIMES).fill(undefined));
+    else expect(met).toContain(RATES[by ?? '']);
+  });
+
+  test('do not count the operator and the host product', async () => {
+    const route = 'PUT /v1/integrations/{name}/secrets';
+    for (let times = 0; times < TIMES; times += 1)
+      expect((await ask(route, await tokenOf('admin'))).limit).toBeUndefined();
+  });
 });

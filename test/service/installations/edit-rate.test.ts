@@ -67,6 +67,20 @@ describe('edits', () => {
     expect(await annex.api('POST', `${path}/pause`, { token })).toMatchObject({ status: 200 });
   });
 
+  // Attack: another made-up name for each request, each of which would have a count of its own.
+  test('of integrations that do not exist are counted together', async () => {
+    const annex = await startTestService({ limits: { editsPerMinutePerInstallation: TIMES } });
+    const { body } = await annex.api('POST', '/v1/tokens', {
+      json: { kind: 'organization', organization: 'beach' },
+    });
+    const statuses: number[] = [];
+    for (let at = 0; at < TIMES + 1; at += 1) {
+      const sent = { token: String(body['token']), json: { organization: 'beach' } };
+      statuses.push((await annex.api('POST', `/v1/integrations/made-up-${at}/installations`, sent)).status);
+    }
+    expect(statuses).toEqual([404, 404, 404, 429]);
+  });
+
   // Attack: changes other than edits in a loop, with the same costs; each install has another id.
   test('are bounded together with all other changes', async () => {
     const annex = await startTestService({ limits: { editsPerMinutePerInstallation: TIMES } });

@@ -54,6 +54,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   ],
   smallChunksPerSecond: ['small-chunks', 'smallChunksPerSecond: what it allows is read at once'],
   editsPerMinutePerInstallation: ['edit-rate', 'of one installation are bounded over all its levels'],
+  ordersPerMinutePerOrganization: ['route-permissions', "orders: 'ordersPerMinutePerOrganization'"],
   taskBytes: ['tasks', 'taskBytes: of 64 KiB and not of one byte more'],
   tasksPendingPerTarget: ['task-schedule', 'tasksPendingPerTarget: the tasks of one target'],
   tasksPendingPerIntegration: ['task-schedule', 'tasksPendingPerIntegration: the tasks of all targets'],

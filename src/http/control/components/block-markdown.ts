@@ -5,11 +5,13 @@
  * For a host product that stores or exchanges documents as Markdown. Nothing is drawn and no
  * integration is called: the manifest declares the Markdown of a block.
  */
+
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import { DATA_DEPTH_MAX, isDeeper } from '../../../model/contentkit/contentkit-values-check.ts';
 import { blocksInMarkdown, blockToMarkdown } from '../../../model/manifest/block-markdown.ts';
 import type { InstalledBlock, InstalledBlocks } from '../../../store/installations/installed-blocks.ts';
+import { BOUND_BY_CALLS } from '../order-rate.ts';
 import { ERRORS_VIEW, Name } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { DRAWN_BY, drawnBy, MENU_OF, requireOrganization } from './blocks.ts';
@@ -83,6 +85,7 @@ export function blockMarkdownRoutes(app: TypedApp, { installedBlocks }: BlockMar
   app.post(
     '/blocks/markdown',
     {
+      config: BOUND_BY_CALLS,
       bodyLimit: BODY_BYTES_MAX,
       schema: {
         summary: 'Write blocks as Markdown',
@@ -110,6 +113,7 @@ export function blockMarkdownRoutes(app: TypedApp, { installedBlocks }: BlockMar
   app.post(
     '/blocks/parse',
     {
+      config: BOUND_BY_CALLS,
       bodyLimit: BODY_BYTES_MAX,
       schema: {
         summary: 'Find the blocks in Markdown',

@@ -5,6 +5,7 @@
  * One list over all integrations, as a menu shows it. A block is then drawn with `…/render` of the
  * installation that the list names.
  */
+
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
@@ -19,6 +20,7 @@ import type {
 import type { Origins, TargetResolver } from '../../../targets/target-resolver.ts';
 import { holderOf } from '../authenticate.ts';
 import { BlockView, blockMembers } from '../integrations/manifest-view.ts';
+import { BOUND_BY_CALLS } from '../order-rate.ts';
 import { ERRORS_VIEW, Organization, PAGE_QUERY, PageOf, Place, pageAnswer, pageRequest } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { ComponentId, DRAWN, SHOWN_TO } from './render.ts';
@@ -88,6 +90,7 @@ export function blocksRoutes(app: TypedApp, parts: BlocksRouteParts): void {
   app.post(
     '/blocks/unfurl',
     {
+      config: BOUND_BY_CALLS,
       bodyLimit: parts.limits.envelopePartBytes,
       schema: {
         summary: 'Unfurl a URL to a block',

@@ -6,6 +6,7 @@
  * runtime token: an installation token stands for its target, and an integration token for the
  * integration as a whole, unless the request names an installation.
  */
+
 import type { FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AnnexError } from '../../../errors.ts';
@@ -15,6 +16,7 @@ import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { FOR_RUNTIME, principalOf } from '../authenticate.ts';
 import { IfNoneMatch } from '../entity-tag.ts';
+import { BOUND_BY_CALLS } from '../order-rate.ts';
 import { ERRORS_VIEW, Name, Place } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import {
@@ -63,7 +65,7 @@ export function integrationRenderRoutes(app: TypedApp, parts: IntegrationRenderR
   app.post(
     url,
     {
-      config: FOR_RUNTIME,
+      config: { ...FOR_RUNTIME, ...BOUND_BY_CALLS },
       bodyLimit: parts.limits.envelopePartBytes,
       schema: {
         summary: 'Draw a component of an integration, after an action if one is sent',

@@ -4,6 +4,7 @@
  *
  * No drawing is stored here; a client may cache one that it got by GET, if its component allows it.
  */
+
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
@@ -19,6 +20,7 @@ import { principalOf } from '../authenticate.ts';
 import { contentTag, IfNoneMatch, isKnownTag } from '../entity-tag.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, targetNameOf } from '../installations/target-paths.ts';
 import { nestedCaller } from '../nested-call.ts';
+import { BOUND_BY_CALLS } from '../order-rate.ts';
 import { ERRORS_VIEW } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import type { Renderer, RenderInput } from './renderer.ts';
@@ -100,6 +102,7 @@ export function renderRoutes(app: TypedApp, parts: RenderRouteParts): void {
     app.post(
       url,
       {
+        config: BOUND_BY_CALLS,
         bodyLimit: parts.limits.envelopePartBytes,
         schema: {
           summary: `Draw a component of ${TARGET_NOUNS[level]}, after an action if one is sent`,

@@ -5,6 +5,7 @@
  * The product's members of the event are passed to the code, and the JSON of its answer back. The
  * host reads neither, and keeps nothing.
  */
+
 import Type from 'typebox';
 import type { Dispatch } from '../../../calls/dispatch.ts';
 import type { Limits } from '../../../limits.ts';
@@ -14,6 +15,7 @@ import { limitError } from '../../../model/limit-met.ts';
 import { eventIds } from '../../../model/target.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, targetNameOf } from '../installations/target-paths.ts';
+import { BOUND_BY_CALLS } from '../order-rate.ts';
 import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { callableTarget } from './callable-target.ts';
@@ -64,6 +66,7 @@ export function contentSourceRoutes(app: TypedApp, parts: ContentSourceRoutePart
     app.post(
       `${TARGET_PATHS[level]}/content-sources/:source/compute`,
       {
+        config: BOUND_BY_CALLS,
         bodyLimit: parts.limits.envelopePartBytes,
         schema: {
           summary: `Have ${TARGET_NOUNS[level]} compute content`,

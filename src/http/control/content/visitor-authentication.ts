@@ -5,6 +5,7 @@
  * The answer is described as JSON: a client that follows redirects would otherwise go where the
  * code sends the visitor. The host product sends it to the visitor's browser, or parts of it.
  */
+
 import Type from 'typebox';
 import type { Dispatch } from '../../../calls/dispatch.ts';
 import type { Limits } from '../../../limits.ts';
@@ -12,6 +13,7 @@ import { HOP_BY_HOP } from '../../../model/hop-by-hop.ts';
 import { eventIds } from '../../../model/target.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, targetNameOf } from '../installations/target-paths.ts';
+import { BOUND_BY_CALLS } from '../order-rate.ts';
 import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { callableTarget } from './callable-target.ts';
@@ -62,6 +64,7 @@ export function visitorAuthenticationRoutes(app: TypedApp, parts: VisitorAuthent
     app.post(
       `${TARGET_PATHS[level]}/visitor-authentication`,
       {
+        config: BOUND_BY_CALLS,
         bodyLimit: BYTES_MAX,
         schema: {
           summary: `Have ${TARGET_NOUNS[level]} sign in a visitor`,

@@ -6,6 +6,7 @@
  * attempts as a new delivery. For principals that may read the deliveries. Each action is an entry
  * in the audit.
  */
+
 import Type from 'typebox';
 import { DELIVERY_STATES } from '../../../database/tables.ts';
 import type { DeliveryOrders } from '../../../delivery/delivery-orders.ts';
@@ -20,6 +21,7 @@ import type { Installations } from '../../../store/installations/installations.t
 import { actorOf, holderOf } from '../authenticate.ts';
 import { cursorOf, keyOf } from '../cursor.ts';
 import type { EditRate } from '../installations/edit-rate.ts';
+import { BOUND_BY_EDITS } from '../order-rate.ts';
 import { ERRORS_VIEW, Name, NoQuery, PAGE_QUERY } from '../schemas.ts';
 import { timeRange } from '../time-range.ts';
 import type { TypedApp } from '../typed-routes.ts';
@@ -75,6 +77,7 @@ function actionRoute(app: TypedApp, parts: DeliveryOrdersRouteParts, action: key
   app.post(
     `/deliveries/:id/${action}`,
     {
+      config: BOUND_BY_EDITS,
       schema: {
         summary: SUMMARIES[action],
         params: Type.Object({ id: DeliveryId }),
@@ -99,6 +102,7 @@ function replayRoute(app: TypedApp, parts: DeliveryOrdersRouteParts): void {
   app.post(
     '/deliveries/replay',
     {
+      config: BOUND_BY_EDITS,
       schema: {
         summary: 'Replay many deliveries',
         description:

@@ -6,6 +6,7 @@
  * with `search`. The answer goes to the host product, so it is checked and not passed on. For
  * principals that may edit the installation: the call runs with its configuration and secrets.
  */
+
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { boundedBody } from '../../../calls/bounded-body.ts';
@@ -34,6 +35,7 @@ import type { Registry } from '../../../store/integrations/registry.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { fetchEvent } from '../../public/fetch-event.ts';
 import { nestedCaller } from '../nested-call.ts';
+import { BOUND_BY_CALLS } from '../order-rate.ts';
 import { ERRORS_VIEW } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { visibleTarget } from './installation-rights.ts';
@@ -81,6 +83,7 @@ export function completionsRoutes(app: TypedApp, parts: CompletionsRouteParts): 
     app.post(
       `${TARGET_PATHS[level]}/completions`,
       {
+        config: BOUND_BY_CALLS,
         schema: {
           summary: `Get the options of a property of ${TARGET_NOUNS[level]} from the integration`,
           description:

@@ -11,6 +11,7 @@ import type { Level } from '../../../model/level.ts';
 import { isRuntime, type Principal } from '../../../model/principal.ts';
 import { type SchemaCheck, schemaCheck } from '../../../model/schema-check.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
+import type { Registry } from '../../../store/integrations/registry.ts';
 import { principalOf } from '../authenticate.ts';
 import type { EditRate, EditsOf } from './edit-rate.ts';
 import { visibleTarget } from './installation-rights.ts';
@@ -57,13 +58,17 @@ const ofNone = (principal: Principal): EditsOf =>
 
 /**
  * `onRequest` of the route that installs: an organization installs for itself, so its token names
- * the organization.
+ * the organization. Installs of unknown integrations count together.
  */
 export const countedInstall =
-  ({ edits }: Pick<CountedEditParts, 'edits'>): OnRequest =>
+  ({ edits, registry }: Pick<CountedEditParts, 'edits'> & InstallableParts): OnRequest =>
   async (request) => {
     const { name } = request.params as { readonly name: string };
-    const principal = principalOf(request);
-    const organization = (isRuntime(principal) ? undefined : principal.organization) ?? '';
-    return edits.take(request, { integration: name, organization });
+    const none = ofNone(principalOf(request));
+    const known = await registry.integration(name);
+    return edits.take(request, known === undefined ? none : { ...none, integration: known.name });
   };
+
+interface InstallableParts {
+  readonly registry: Pick<Registry, 'integration'>;
+}

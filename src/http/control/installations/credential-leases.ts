@@ -7,6 +7,7 @@
  * Attack: a stolen runtime token. It reveals only what its call was given anyway, and expires
  * within a minute. As on all routes here, answers carry `no-store`.
  */
+
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
@@ -18,6 +19,7 @@ import type { CredentialLeases } from '../../../store/installations/credential-l
 import type { Installations } from '../../../store/installations/installations.ts';
 import { FOR_RUNTIME, principalOf } from '../authenticate.ts';
 import { tagReply } from '../entity-tag.ts';
+import { BOUND_BY_CALLS } from '../order-rate.ts';
 import { ERRORS_VIEW, isoTime, NoQuery, Time } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { visibleTarget } from './installation-rights.ts';
@@ -70,7 +72,7 @@ function leaseRoutes(app: TypedApp, parts: CredentialLeasesRouteParts, level: Le
   app.post(
     path,
     {
-      config: FOR_RUNTIME,
+      config: { ...FOR_RUNTIME, ...BOUND_BY_CALLS },
       schema: {
         summary: `Lease the credentials of ${TARGET_NOUNS[level]} to renew them`,
         params: TARGET_PARAMS[level],
@@ -94,7 +96,7 @@ function leaseRoutes(app: TypedApp, parts: CredentialLeasesRouteParts, level: Le
   app.delete(
     `${path}/:lease`,
     {
-      config: FOR_RUNTIME,
+      config: { ...FOR_RUNTIME, ...BOUND_BY_CALLS },
       schema: {
         summary: `Release the lease of the credentials of ${TARGET_NOUNS[level]}`,
         params: Type.Object({ ...TARGET_PARAMS[level].properties, lease: Lease }),

@@ -17,6 +17,7 @@ import { isPlatform, isRuntime } from '../../../model/principal.ts';
 import { RateLimit } from '../../../model/rate-limit.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import { principalOf } from '../authenticate.ts';
+import { markCounted } from '../order-rate.ts';
 
 /** The pair whose changes are counted together. */
 export type EditsOf = Pick<Installation, 'integration' | 'organization'>;
@@ -41,6 +42,7 @@ export class EditRate {
 
   /** Counts a change. @throws AnnexError REQUEST_RATE_EXCEEDED */
   async take(request: FastifyRequest, { integration, organization }: EditsOf): Promise<void> {
+    markCounted(request);
     const principal = principalOf(request);
     const kind = isRuntime(principal) ? 'code' : 'organization';
     if (isPlatform(principal) || this.#rate.take(`${kind} ${integration} ${organization}`)) return;

@@ -6,6 +6,7 @@
  * token is the one that a call of the installation would get now: nothing is stored, and requests
  * within half a minute get the same.
  */
+
 import Type from 'typebox';
 import { type TargetName, wholeInstallation } from '../../../model/installation.ts';
 import { mayHaveToken, type Principal } from '../../../model/principal.ts';
@@ -13,6 +14,7 @@ import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { FOR_RUNTIME, principalOf, refuseHolder } from '../authenticate.ts';
+import { BOUND_BY_CALLS } from '../order-rate.ts';
 import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { visibleTarget } from './installation-rights.ts';
@@ -34,7 +36,7 @@ export function installationTokensRoutes(app: TypedApp, parts: InstallationToken
   app.post(
     `${TARGET_PATHS.organization}/tokens`,
     {
-      config: FOR_RUNTIME,
+      config: { ...FOR_RUNTIME, ...BOUND_BY_CALLS },
       schema: {
         summary: 'Get a runtime token of an installation',
         description: 'For code of the integration. It expires as the tokens of a call do.',

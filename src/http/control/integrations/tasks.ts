@@ -5,6 +5,7 @@
  * Only for runtime tokens, of which each names the target that gets the task: code cannot queue for
  * another installation, and no caller outside can have code run as if it had asked for it.
  */
+
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import type { TaskAcceptance } from '../../../delivery/accept/task-acceptance.ts';
@@ -20,6 +21,7 @@ import { unknownIntegration, unknownTarget } from '../../../model/unknown-name-e
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
 import { FOR_RUNTIME, principalOf } from '../authenticate.ts';
 import { asLimitError } from '../body-limit.ts';
+import { markCounted } from '../order-rate.ts';
 import { ERRORS_VIEW, Name, NoQuery } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 
@@ -63,7 +65,10 @@ export function tasksRoutes(app: TypedApp, parts: TasksRouteParts): void {
     {
       config: FOR_RUNTIME,
       bodyLimit: ESCAPED_BYTES_MAX * limits.taskBytes + REST_BYTES_MAX,
-      onRequest: async (request) => rate.take(await ownTarget(targets, request)),
+      onRequest: async (request) => {
+        markCounted(request);
+        rate.take(await ownTarget(targets, request));
+      },
       errorHandler(thrown) {
         const error = asLimitError(thrown, { name: 'taskBytes', max: limits.taskBytes });
         if (error instanceof AnnexError && error.limit) limitMet(error.limit.name);
