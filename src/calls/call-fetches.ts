@@ -37,6 +37,8 @@ export interface CallFetchParts {
   readonly egress: Pick<Egress, 'fetch'>;
   /** Installation whose call this is. */
   readonly owner: string;
+  /** Its organization. */
+  readonly organization: string;
   /** The hosts that the manifest declares, where it declares any. */
   readonly hosts?: OutboundRequest['hosts'];
   /** How many calls this one is inside of; absent for 0. */
@@ -152,11 +154,11 @@ export class PendingFetches {
     signal: AbortSignal,
   ): Promise<void> {
     const { id, stream, method, url, redirect, headers } = message;
-    const { egress, send, owner, limits, hosts, depth = 0 } = this.#parts;
+    const { egress, send, owner, organization, limits, hosts, depth = 0 } = this.#parts;
     this.#wait(message);
     try {
       const requested = { method, url, headers, redirect, ...(body && { body }) };
-      const request = { ...requested, owner, depth, limits, ...(hosts && { hosts }) };
+      const request = { ...requested, owner, organization, depth, limits, ...(hosts && { hosts }) };
       const response = await egress.fetch(request, signal);
       const { status, statusText, redirected } = response;
       this.#faultCode ??= response.faultCode;

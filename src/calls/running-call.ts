@@ -213,6 +213,7 @@ export class RunningCall implements CellTask {
       collecting: this.#parts.collecting,
       refusals: this.#parts.refusals,
       owner: this.owner,
+      organization: this.target.organization,
       ...(this.target.egress && { hosts: this.target.egress }),
       depth: this.caller.depth,
       limits: this.target.limits,

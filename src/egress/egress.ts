@@ -16,7 +16,7 @@ import { ByteLimit } from './byte-limit.ts';
 import { ConnectionPools, type PoolLease, targetOf } from './connection-pools.ts';
 import { type Connect, checkTarget, connectorTo, refusedTarget } from './connector.ts';
 import { Deadline } from './deadline.ts';
-import { Decoding } from './decoding.ts';
+import { type DecodedFor, Decoding } from './decoding.ts';
 import { EgressError, type FetchResult, overLimit } from './egress-error.ts';
 import { FetchTally } from './fetch-tally.ts';
 import { joinedAnswers } from './joined-answer.ts';
@@ -42,6 +42,8 @@ export interface OutboundRequest {
    * For instance the id of an installation: owners share neither connections nor the bound on them.
    */
   readonly owner?: string;
+  /** The organization of the owner, which has a share of what is scarce. */
+  readonly organization?: string;
   /**
    * The only hosts that the owner may reach, if its manifest has a list
    * (docs/contract/manifest.md#egress).
@@ -97,6 +99,7 @@ function whereOf(text: string): string {
 const ENCODED: ReadonlySet<string> = new Set(['content-encoding', 'content-length']);
 
 interface ResponseParts {
+  readonly decodedFor: DecodedFor;
   readonly redirected: boolean;
   readonly limits: Limits;
   readonly deadline: Deadline;
@@ -118,7 +121,7 @@ export class Egress {
   readonly #policy: EgressPolicy;
   readonly #limits: Limits;
   readonly #connections: ConnectionPools;
-  readonly #decoding = new Decoding();
+  readonly #decoding = new Decoding(() => performance.now());
   readonly #chunks: SmallChunkRate;
   readonly #tally: FetchTally;
   readonly #hostsRequired: boolean;
@@ -216,6 +219,8 @@ export class Egress {
   ): Promise<OutboundResponse> {
     const { method, url, headers, redirect, limits = this.#limits } = request;
     const { fetchRedirects, fetchHeaderBytes } = limits;
+    const { owner = '', organization = owner } = request;
+    const decodedFor = { owner, organization };
     const realmOf = (target: URL) => this.#findLoopback(target)?.realm ?? target.origin;
     checkMethod(method);
     if (body !== undefined && (method === 'GET' || method === 'HEAD'))
@@ -234,7 +239,13 @@ export class Egress {
         const follows = isRedirect(answer.status) && redirect === 'follow';
         const next = follows ? nextHop(hop, answer.status, answer.headers, realmOf) : undefined;
         if (next === undefined)
-          return this.#respond(hop, answer, { redirected: redirects > 0, limits, deadline, over });
+          return this.#respond(hop, answer, {
+            decodedFor,
+            redirected: redirects > 0,
+            limits,
+            deadline,
+            over,
+          });
         if (redirects >= fetchRedirects)
           throw overLimit({ name: 'fetchRedirects', max: fetchRedirects }, 'failed');
         hop = next;
@@ -301,10 +312,10 @@ export class Egress {
   #respond(
     { method, url }: Hop,
     { status, statusText, headers, body: source, lease, own, faultCode }: Answer,
-    { redirected, limits, deadline, over }: ResponseParts,
+    { redirected, limits, deadline, over, decodedFor }: ResponseParts,
   ): OutboundResponse {
     const isBodiless = method === 'HEAD' || BODILESS_STATUSES.has(status);
-    const stages = isBodiless ? [] : this.#decoding.stages(valuesOf(headers, 'content-encoding'));
+    const stages = isBodiless ? [] : this.#decoding.stages(valuesOf(headers, 'content-encoding'), decodedFor);
     const bytesMax = limits.fetchResponseBodyBytes;
     const tooMany = () => overLimit({ name: 'fetchResponseBodyBytes', max: bytesMax }, 'tooLarge');
     const why = (cause: Error) => this.#errorOf(cause, deadline, url.origin);

@@ -98,7 +98,8 @@ test('whatever a cell sends, the host ends each of its calls once, and blames on
       const refusals = new RefusalPace();
       CALLS.forEach((id, index) => {
         const traffic = new CallTraffic({
-          ...{ id, egress, owner: OWNER, limits: DEFAULT_LIMITS, log: () => undefined, collecting, refusals },
+          ...{ id, egress, owner: OWNER, organization: 'acme', limits: DEFAULT_LIMITS, collecting, refusals },
+          log: () => undefined,
           send: (message, ...bytes) => cell.send(message, ...bytes),
         });
         cell.submit(

@@ -3,7 +3,7 @@
  * decompressed.
  */
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import {
   brotliCompressSync,
@@ -14,7 +14,8 @@ import {
   deflateSync,
   gzipSync,
 } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Decoding } from '../../../src/egress/decoding.ts';
 import { EgressError } from '../../../src/egress/egress.ts';
 import { failure, newEgress, send, serve, serveTcp } from '../../support/http/egress.ts';
 import { heldBufferBytes } from '../../support/measure/held-buffers.ts';
@@ -394,7 +395,9 @@ describe('a decompression bomb', () => {
       response.writeHead(200, { 'content-encoding': 'br' }).end(bomb),
     );
     const egress = newEgress();
-    const answers = await Promise.allSettled(Array.from({ length: 20 }, () => send(egress, base)));
+    const answers = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, at) => send(egress, base, { owner: `installation ${at}` })),
+    );
     const bodies = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.body] : []));
     expect(bodies).toHaveLength(16);
     expect(
@@ -403,5 +406,47 @@ describe('a decompression bomb', () => {
     for (const body of bodies) body.destroy();
     const received = async () => (await buffer((await send(egress, base)).body)).byteLength;
     await expect.poll(received).toBe(MIB);
+  });
+
+  // Attack: the body never ends, and its decoder is held for as long as a fetch may take.
+  test('that drips in Brotli takes the decoders of its installation and organization alone', async () => {
+    const whole = brotliCompressSync(zeros.subarray(0, MIB));
+    const base = await serve(({ url = '/' }, response) => {
+      response.writeHead(200, { 'content-encoding': url.slice(1).replaceAll('-', ', ') });
+      if (url === '/br') response.end(whole);
+      else response.write(whole.subarray(0, 1));
+    });
+    const egress = newEgress();
+    const dripping = async (owner: string, organization: string, codings = 'gzip-br') => {
+      const settled = await Promise.allSettled(
+        Array.from({ length: 6 }, () => send(egress, `${base}/${codings}`, { owner, organization })),
+      );
+      return settled.filter(({ status }) => status === 'fulfilled').length;
+    };
+    expect(await dripping('one', 'acme', 'br-br-br')).toBe(0);
+    expect(await dripping('one', 'acme')).toBe(4);
+    expect(await dripping('two', 'acme')).toBe(4);
+    expect(await dripping('three', 'acme')).toBe(0);
+    const { body } = await send(egress, `${base}/br`, { owner: 'four', organization: 'other' });
+    expect((await buffer(body)).byteLength).toBe(MIB);
+  });
+
+  test('that comes slowly in Brotli gives its decoder to the next answer, where all are in use', () => {
+    let now = 0;
+    const decoding = new Decoding(() => now);
+    const opened = (at: number) => {
+      const [stage] = decoding.stages(['br'], { owner: `installation ${at}`, organization: `of ${at}` });
+      return stage as Duplex;
+    };
+    const stages = Array.from({ length: 16 }, (_, at) => opened(at));
+    onTestFinished(() => void stages.map((stage) => stage.destroy()));
+    const errors: string[] = [];
+    for (const stage of stages) stage.on('error', ({ message }) => errors.push(message));
+    now = 900;
+    expect(() => opened(16)).toThrow('Too many answers in Brotli are being read');
+    now = 2_000;
+    stages.push(opened(16));
+    expect(stages.map(({ destroyed }) => destroyed).filter(Boolean)).toHaveLength(1);
+    return expect.poll(() => errors).toEqual([expect.stringContaining('came so slowly')]);
   });
 });
