@@ -14,9 +14,9 @@ import { link, open, realpath, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { backup as copyPages, DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
+import { stateOf } from '../database/sqlite/files/damaged-wal.ts';
 import { type FolderLock, isBusy, lockFolder } from '../database/sqlite/files/folder-lock.ts';
-import { foreignWal } from '../database/sqlite/files/foreign-wal.ts';
-import { readWal } from '../database/sqlite/files/wal-file.ts';
+import { verdictOn } from '../database/sqlite/files/wal-verdict.ts';
 import { sqliteDialect } from '../database/sqlite/sqlite-dialect.ts';
 import type { Tables } from '../database/tables.ts';
 import { programPath } from '../own-files.ts';
@@ -34,7 +34,7 @@ const CANNOT_SHARE = [8, 14, 15];
 const PRIMARY_RESULT = 0xff;
 const CHECK = programPath('../database/sqlite/files/copy-check', import.meta.url);
 /** Suffixes of the files that SQLite makes beside a database. */
-const BESIDE = ['', '-wal', '-shm', '-lock', '-lock-journal', '-journal'];
+const BESIDE = ['', '-wal', '-shm', '-commits', '-lock', '-lock-journal', '-journal'];
 /** Other files of the service in its data folder. */
 const OWN_FILES = ['vault.key', 'vault.key.next', 'admin-token'];
 
@@ -152,28 +152,21 @@ function refuseDamagedLog(database: string): void {
     // same.
   }
   try {
-    let state = readWal(`${database}-wal`);
+    let verdict = verdictOn(database);
     // Without the lock, a log that is being written may look damaged, differently at each read.
-    for (let reads = 1; lock === undefined && state.kind === 'damaged' && reads < UNLOCKED_READS; reads++)
-      state = readWal(`${database}-wal`);
-    if (state.kind === 'damaged')
-      throw new Error(
-        `${database}-wal is damaged: ${state.problem}. A backup would lack what was committed in it. ` +
-          'Start the service once: it says what to do (docs/operating.md, Damage).',
-      );
-    refuseForeignLog(database);
+    for (let reads = 1; lock === undefined && verdict.kind !== 'take' && reads < UNLOCKED_READS; reads++)
+      verdict = verdictOn(database);
+    if (verdict.kind === 'take') return;
+    const what =
+      verdict.kind === 'foreign'
+        ? `belongs to another database: ${verdict.problem}. A backup would mix the two`
+        : `${stateOf(verdict.problem)}. A backup would lack what was committed in it`;
+    throw new Error(
+      `${database}-wal ${what}. Start the service once: it says what to do (docs/operating.md, Damage).`,
+    );
   } finally {
     lock?.release();
   }
-}
-
-function refuseForeignLog(database: string): void {
-  const foreign = foreignWal(database);
-  if (foreign !== undefined)
-    throw new Error(
-      `${database}-wal belongs to another database: ${foreign}. A backup would mix the two. ` +
-        'Start the service once: it says what to do (docs/operating.md, Damage).',
-    );
 }
 
 async function copy(from: string, to: string, progress: BackupOptions['progress']): Promise<void> {

@@ -197,9 +197,11 @@ describe('when the power fails', needs('strace'), () => {
       [],
     );
     const synced = new Set(calls.flatMap((call) => (call.kind === 'sync' ? [basename(call.file)] : [])));
-    // The log is synced at each commit; the file itself when the full log is written into it.
+    // The log is synced at each commit; the file itself when the full log is written into it; the
+    // list of commits when it is made.
     expect([...synced].filter((name) => name.startsWith(DATABASE)).sort()).toEqual([
       DATABASE,
+      `${DATABASE}-commits`,
       `${DATABASE}-wal`,
     ]);
   });

@@ -73,7 +73,7 @@ export class SourceStore {
     let database: DatabaseSync | undefined;
     try {
       lock = lockFolder(file);
-      checkWal({ database: file, acceptLoss: false, now: 0, note });
+      checkWal({ database: file, acceptLoss: 'never', now: 0, note });
       // Before SQLite opens the file: closing it would drop the locks of this process on it.
       const identity = await digestOf(file);
       database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });

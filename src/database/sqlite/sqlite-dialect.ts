@@ -24,10 +24,13 @@ import {
 import { LRUCache } from 'lru-cache';
 import { BulkRows } from '../bulk.ts';
 import { EngineCommand } from '../command.ts';
+import { CommitList } from './files/commit-list.ts';
 import { checkWal, type WalNote } from './files/damaged-wal.ts';
 import { unusableDatabase } from './files/data-folder.ts';
 import { BUSY_TIMEOUT_MS, type FolderLock, inUse, isBusy, lockFolder } from './files/folder-lock.ts';
 
+/** A statement that begins so commits nothing. */
+const READS = /^\s*select\b/i;
 const ROLLED_BACK = /cannot rollback - no transaction is active/;
 const PAGE_CACHE_KIB = 64 * 1024;
 const STATEMENTS_MAX = 500;
@@ -114,7 +117,7 @@ function open(file: string, options: SqliteOptions, lock: FolderLock): SqliteDat
   const { acceptLoss = false, clock = Date.now, note = () => {} } = options;
   // Before SQLite opens the log: under the lock no other process writes it, and no frame has been
   // dropped yet.
-  const leavesOut = checkWal({ database: file, acceptLoss, now: clock(), note });
+  checkWal({ database: file, acceptLoss, now: clock(), note });
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
   try {
     database.exec('pragma journal_mode = wal');
@@ -122,58 +125,87 @@ function open(file: string, options: SqliteOptions, lock: FolderLock): SqliteDat
     // Takes the write lock once: fails if an older version of Annex, which locks the database file
     // itself, is running.
     database.exec('begin immediate; commit');
-    if (leavesOut) database.exec('pragma wal_checkpoint(truncate)');
+    // Frames that were skipped must not be found again, and every commit in the log is listed.
+    database.exec('pragma wal_checkpoint(truncate)');
     // Holds the B-trees of a long backlog: pages written at each commit should not be read from
     // disk for it.
     database.exec(`pragma cache_size = -${PAGE_CACHE_KIB}`);
     database.exec(`pragma journal_size_limit = ${LOG_BYTES_KEPT}`);
+    return opened(database, new CommitList(file), lock);
   } catch (cause) {
     database.close();
     throw isBusy(cause) ? inUse(file, cause) : cause;
   }
+}
+
+function opened(database: DatabaseSync, list: CommitList, lock: FolderLock): SqliteDatabase {
   // Compiling a statement takes longer than running most of them. No query streams rows, so no
   // statement is in use twice.
   const statements = new LRUCache<string, SqliteStatement>({ max: STATEMENTS_MAX });
+  const committed = () => {
+    if (!database.isTransaction) list.note();
+  };
   return {
     close() {
+      if (emptiesLog(database)) list.remove();
       database.close();
+      list.close();
       lock.release();
     },
     prepare(sql) {
       const known = statements.get(sql);
       if (known !== undefined) return known;
-      const statement = prepared(database.prepare(sql));
+      const statement = prepared(database.prepare(sql), READS.test(sql) ? () => {} : committed);
       statements.set(sql, statement);
       return statement;
     },
   };
 }
 
-function prepared(statement: StatementSync): SqliteStatement {
+/** Not while another process reads the log, such as a backup: then the log stays, and its list. */
+function emptiesLog(database: DatabaseSync): boolean {
+  try {
+    database.exec('pragma busy_timeout = 0');
+    return database.prepare('pragma wal_checkpoint(truncate)').get()?.['busy'] === 0;
+  } catch {
+    // A full disk. The next start does it.
+    return false;
+  }
+}
+
+/** @param ran called after each run of it */
+function prepared(statement: StatementSync, ran: () => void): SqliteStatement {
   // A statement without result columns is run for its effect alone.
   const reader = statement.columns().length > 0;
   return {
     reader,
     all(parameters) {
       const [first] = parameters;
-      if (first instanceof BulkRows) return allOf(statement, first);
       // Transactions run one at a time, and there are no other nodes.
-      if (first instanceof EngineCommand) return [];
-      return statement.all(...values(parameters));
+      if (first instanceof EngineCommand && !(first instanceof BulkRows)) return [];
+      const rows = first instanceof BulkRows ? allOf(statement, first) : statement.all(...values(parameters));
+      ran();
+      return rows;
     },
     run(parameters) {
       const [first] = parameters;
-      if (!(first instanceof BulkRows)) return statement.run(...values(parameters));
-      let changes = 0;
-      for (const row of first.rows) {
-        const changed = Number(statement.run(...row).changes);
-        first.changes.push(changed);
-        changes += changed;
-      }
-      return { changes, lastInsertRowid: 0 };
+      const result =
+        first instanceof BulkRows ? runAll(statement, first) : statement.run(...values(parameters));
+      ran();
+      return result;
     },
     iterate: (parameters) => statement.iterate(...values(parameters)),
   };
+}
+
+function runAll(statement: StatementSync, { rows, changes: each }: BulkRows) {
+  let changes = 0;
+  for (const row of rows) {
+    const changed = Number(statement.run(...row).changes);
+    each.push(changed);
+    changes += changed;
+  }
+  return { changes, lastInsertRowid: 0 };
 }
 
 function allOf(statement: StatementSync, { rows }: BulkRows): unknown[] {

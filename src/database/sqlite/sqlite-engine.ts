@@ -58,8 +58,10 @@ export class SqliteEngine implements Engine {
 
   async open(): Promise<Database> {
     const { folder, clock, version, acceptLoss = false, onWal: note = () => {} } = this.#options;
-    // Before this start leaves a lock there.
-    const whyLost = whyNotNew(folder, `${databaseFile(folder)} has no tables of Annex`);
+    // Before this start leaves a lock there. A log whose loss is accepted may have had all tables.
+    const whyLost = acceptLoss
+      ? undefined
+      : whyNotNew(folder, `${databaseFile(folder)} has no tables of Annex`);
     const file = await prepareFolder(folder);
     const dialect = sqliteDialect(file, { acceptLoss, clock, note });
     const database = await openDatabase(dialect, () => whyLost).catch((failure) => {

@@ -92,7 +92,7 @@ describe('a log left by a crash', () => {
     const bytes = (await readFile(wal(folder))).length;
     database.exec('pragma wal_checkpoint(restart); insert into t values (1); insert into t values (2)');
     expect((await readFile(wal(folder))).length).toBe(bytes);
-    expect(readWal(wal(folder))).toEqual({ kind: 'sound' });
+    expect(readWal(wal(folder)).state).toEqual({ kind: 'sound' });
   });
 
   test('may have a last transaction torn by a power cut: the start reports it once', async () => {
@@ -151,8 +151,8 @@ describe('a damaged log', () => {
     insert();
     const late = (await readFile(wal(folder))).subarray(early.length);
     await writeFile(join(folder, 'copy'), Buffer.concat([early, late]));
-    expect(readWal(join(folder, 'copy'))).toMatchObject({ kind: 'damaged', lost: undefined });
-    expect(readWal(wal(folder))).toEqual({ kind: 'sound' });
+    expect(readWal(join(folder, 'copy')).state).toMatchObject({ kind: 'damaged', lost: undefined });
+    expect(readWal(wal(folder)).state).toEqual({ kind: 'sound' });
   });
 
   test('lets the service start if the loss is accepted: readable data is kept, and so is a copy of the log', async () => {

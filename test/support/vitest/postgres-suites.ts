@@ -20,6 +20,7 @@ const SUITES = [
 
 /** About the file of SQLite, or its query plans. */
 export const ABOUT_SQLITE = [
+  'test/store/database/cut-wal.test.ts',
   'test/store/database/damaged-wal.test.ts',
   'test/store/deliveries/query-plans.test.ts',
   'test/store/folder/data-folder.test.ts',

@@ -1,9 +1,11 @@
 /**
- * A start with a damaged write-ahead log is refused, unless the operator accepts the loss.
+ * A start with a write-ahead log that is damaged, cut or missing is refused, unless nothing is lost
+ * or the operator accepts the loss (`wal-verdict.ts` decides which it is).
  *
  * SQLite itself would start silently and overwrite the log, which makes the loss final. Annex
- * refuses with an error that says what is wrong and what to do. With `--accept-loss` the damaged
- * log is first copied to another name; Annex never removes it.
+ * refuses with an error that says what is wrong and what to do. With `--accept-loss` it starts with
+ * what has the most: the database file and what is left of the log, or the file alone. The log is
+ * kept under another name; Annex never removes it.
  */
 import {
   closeSync,
@@ -16,8 +18,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { foreignWal } from './foreign-wal.ts';
-import { readWal, type WalState } from './wal-file.ts';
+import { MISSING, verdictOn, type WalLoss } from './wal-verdict.ts';
 
 /** A note for the operator about the write-ahead log. */
 export interface WalNote {
@@ -28,45 +29,55 @@ export interface WalNote {
 export interface WalOptions {
   /** Path of the database file. */
   readonly database: string;
-  readonly acceptLoss: boolean;
+  /** `never`: the folder is only read, and nothing in it is changed. */
+  readonly acceptLoss: boolean | 'never';
   /** Milliseconds since 1970. */
   readonly now: number;
   note(note: WalNote): void;
 }
 
-type Damage = Extract<WalState, { kind: 'damaged' }>;
-
 /**
- * @returns whether SQLite will skip frames of the log: it must then be emptied once the database is
- * open, or they are found again
- * @throws if the log is damaged and its loss is not accepted; nothing is changed then
+ * Call it before SQLite opens the database. Frames that SQLite will skip may be left in the log: it
+ * must be emptied once the database is open, or they are found again.
+ *
+ * @throws if transactions are lost and the loss is not accepted; nothing is changed then
  */
-export function checkWal({ database, acceptLoss, now, note }: WalOptions): boolean {
+export function checkWal({ database, acceptLoss, now, note }: WalOptions): void {
   const wal = `${database}-wal`;
-  const state = readWal(wal);
-  if (state.kind === 'torn')
+  const verdict = verdictOn(database);
+  if (verdict.kind === 'take') {
+    if (verdict.tornAt === undefined) return;
     note({
       level: 'warn',
       message:
-        `The last transaction in ${wal} is incomplete (from frame ${state.at} on) and is left out. After a power cut that is ` +
+        `The last transaction in ${wal} is incomplete (from frame ${verdict.tornAt} on) and is left out. After a power cut that is ` +
         'as it should be: it was never acknowledged. Otherwise the disk, or whatever copied the file, has damaged it.',
     });
-  if (state.kind !== 'damaged') {
-    const foreign = foreignWal(database);
-    if (foreign === undefined) return state.kind === 'torn';
-    if (!acceptLoss) throw new Error(foreignRefusal(database, foreign));
-    note({ level: 'error', message: setAside(wal, foreign, now) });
-    return false;
+    return;
   }
-  if (!acceptLoss) throw new Error(refusal(wal, state));
-  const kept = `${wal}.damaged-${now}`;
-  keepAside(wal, kept);
-  note({
-    level: 'error',
-    message: `${wal} is damaged: ${state.problem}. The loss is accepted (--accept-loss): ${lossOf(state)}. The damaged log is kept as ${kept}.`,
-  });
-  return true;
+  const { problem } = verdict;
+  if (verdict.kind === 'leave') {
+    if (acceptLoss === 'never')
+      throw new Error(`${wal} ${stateOf(problem)}. Start the service once, and stop it`);
+    const kept = moveAside(wal, `${wal}.damaged-${now}`);
+    const message = `${wal} ${stateOf(problem)}. Nothing is lost: the database file has every transaction of it.${kept}`;
+    return note({ level: 'warn', message });
+  }
+  if (verdict.kind === 'foreign') {
+    if (acceptLoss !== true) throw new Error(foreignRefusal(database, problem));
+    const kept = moveAside(wal, `${wal}.foreign-${now}`);
+    const message = `${wal} belongs to another database: ${problem}. The loss is accepted (--accept-loss): nothing of it is taken.${kept}`;
+    return note({ level: 'error', message });
+  }
+  if (acceptLoss !== true) throw new Error(refusal(wal, verdict));
+  const name = `${wal}.damaged-${now}`;
+  const kept = verdict.isLogWorse ? moveAside(wal, name) : copyAside(wal, name);
+  const message = `${wal} ${stateOf(problem)}. The loss is accepted (--accept-loss): ${verdict.lost}.${kept}`;
+  note({ level: 'error', message });
 }
+
+export const stateOf = (problem: string): string =>
+  problem === MISSING ? 'is missing' : `is damaged: ${problem}`;
 
 const foreignRefusal = (database: string, problem: string): string =>
   `${database}-wal, the write-ahead log, belongs to another database than ${database}: ${problem}. ` +
@@ -75,31 +86,30 @@ const foreignRefusal = (database: string, problem: string): string =>
   'Otherwise bring back the database file that the log belongs to. ' +
   'With --accept-loss Annex starts with the database file alone, and keeps the log beside it';
 
-/**
- * SQLite would accept the foreign log as valid, so it must be moved before SQLite opens the
- * database. @returns a message for the operator
- */
-function setAside(wal: string, problem: string, now: number): string {
-  const kept = `${wal}.foreign-${now}`;
+const refusal = (wal: string, { problem, lost, isLogWorse, isMixed }: WalLoss): string =>
+  `${wal}, the write-ahead log of the database, ${stateOf(problem)}. ` +
+  `To start all the same would lose what was committed and acknowledged: ${lost}. ` +
+  (problem === MISSING ? OTHER_PROGRAM : '') +
+  'Keep a copy of the data folder, then bring back an intact copy of the file, or restore a backup. ' +
+  (isMixed ? 'A part of the log is in the database file, which may be inconsistent without the rest. ' : '') +
+  `To start with ${isLogWorse ? 'the database file alone' : 'what is left'}, add --accept-loss once; ` +
+  'the damaged log is kept beside the database';
+
+const OTHER_PROGRAM =
+  'If another program has opened the database since the service ended, such as sqlite3, it has put the log into the database file, and nothing is lost. ';
+
+/** @returns a sentence about it; empty if there is no log */
+function moveAside(wal: string, kept: string): string {
+  if (!existsSync(wal)) return '';
   if (existsSync(kept)) throw new Error(`${kept} exists already: move it away, and start again`);
   renameSync(wal, kept);
   sync(dirname(kept));
-  return `${wal} belongs to another database: ${problem}. The loss is accepted (--accept-loss): nothing of it is taken, and it is kept as ${kept}.`;
+  return ` The log is kept as ${kept}.`;
 }
 
-const refusal = (wal: string, damage: Damage): string =>
-  `${wal}, the write-ahead log of the database, is damaged: ${damage.problem}. ` +
-  `To start all the same would lose what was committed and acknowledged: ${lossOf(damage)}. ` +
-  'Keep a copy of the data folder, then bring back an intact copy of the file, or restore a backup. ' +
-  'To start with what is left, add --accept-loss once; the damaged log is kept beside the database';
-
-const lossOf = ({ at, lost }: Damage): string => {
-  if (lost !== undefined) return `${lost} ${lost === 1 ? 'transaction' : 'transactions'} from frame ${at} on`;
-  return at === 0 ? 'every transaction in that log' : 'an unknown number of transactions';
-};
-
-/** Copies the log; the copy is on disk before the log is changed. */
-function keepAside(wal: string, kept: string): void {
+/** Copies the log; the copy is on disk before the log is changed. @returns a sentence about it */
+function copyAside(wal: string, kept: string): string {
+  if (!existsSync(wal)) return '';
   try {
     copyFileSync(wal, kept, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   } catch (cause) {
@@ -111,6 +121,7 @@ function keepAside(wal: string, kept: string): void {
   }
   sync(kept);
   sync(dirname(kept));
+  return ` The log is kept as ${kept}.`;
 }
 
 function sync(path: string): void {

@@ -10,7 +10,8 @@
  * leaves a readable header and breaks at most the last transaction. Damage is: an unreadable header
  * with frames behind it; an invalid frame followed by a committed transaction and the beginning of
  * another one; frames of a later reset of the log than its header, as in a slow copy of a file in
- * use. Frames of an earlier reset are in the database file already and prove nothing.
+ * use. Frames of an earlier reset are in the database file already and prove nothing. That a log
+ * was cut cannot be seen in it alone: `wal-verdict.ts` compares it with other files.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
@@ -52,7 +53,21 @@ const FRAMES_PER_READ = 64;
 const RESETS_AHEAD_MAX = 1_000;
 
 type Checksum = readonly [number, number];
-type Salts = readonly [number, number];
+/** They differ after each reset of the log. */
+export type Salts = readonly [number, number];
+
+/** What the log has. */
+export interface Wal {
+  readonly state: WalState;
+  /** Undefined if there is no header, or none that can be read. */
+  readonly salts: Salts | undefined;
+  /** Frames that end the commits which SQLite takes, ascending. */
+  readonly commits: readonly number[];
+  /** Frames behind them that look like the ends of other commits of this log. */
+  readonly marks: readonly number[];
+  /** Size of the database after the last commit, in pages; 0 without a commit. */
+  readonly pages: number;
+}
 
 interface Header {
   readonly pageBytes: number;
@@ -70,65 +85,77 @@ interface Frame {
    */
   readonly resetsAhead: number;
   readonly salts: Salts;
-  readonly isCommit: boolean;
+  /** Size of the database after a commit, in pages; 0 if the frame ends no commit. */
+  readonly pages: number;
   readonly checksum: Checksum;
   /** The checksum that this frame should have behind a frame with the given one. */
   sumAfter(before: Checksum): Checksum;
 }
 
 /** @param path the log, which need not exist */
-export function readWal(path: string): WalState {
+export function readWal(path: string): Wal {
   let file: number;
   try {
     file = openSync(path, 'r');
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'empty' };
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return without({ kind: 'empty' });
     throw cause;
   }
   try {
-    return stateOf(file, fstatSync(file).size);
+    return walIn(file, fstatSync(file).size);
   } finally {
     closeSync(file);
   }
 }
 
-function stateOf(file: number, bytes: number): WalState {
-  if (bytes === 0) return { kind: 'empty' };
-  const unreadable = (problem: string): WalState => ({ kind: 'damaged', problem, at: 0, lost: undefined });
+const without = (state: WalState): Wal => ({
+  ...{ state, salts: undefined, commits: [], marks: [], pages: 0 },
+});
+
+function walIn(file: number, bytes: number): Wal {
+  if (bytes === 0) return without({ kind: 'empty' });
+  const unreadable = (problem: string): Wal => without({ kind: 'damaged', problem, at: 0, lost: undefined });
   if (bytes < HEADER_BYTES) return unreadable(`it ends after ${bytes} bytes, within its header`);
   const header = headerIn(bytesAt(file, 0, HEADER_BYTES));
-  if (typeof header !== 'string') return framesState(file, bytes, header);
+  if (typeof header !== 'string') return framesOf(file, bytes, header);
   // The header is synced before any frame is written: a power cut can leave a bad one only in a log
   // without frames.
-  return bytes === HEADER_BYTES ? { kind: 'empty' } : unreadable(header);
+  return bytes === HEADER_BYTES ? without({ kind: 'empty' }) : unreadable(header);
 }
 
-function framesState(file: number, bytes: number, header: Header): WalState {
+function framesOf(file: number, bytes: number, header: Header): Wal {
+  const commits: number[] = [];
+  const marks: number[] = [];
+  let pages = 0;
   let sound: Checksum = header.checksum;
   let before: Frame | undefined;
   let brokenAt: number | undefined;
-  let marks = 0;
   let goesOn = false;
+  const found = (state: WalState): Wal => ({ state, salts: header.salts, commits, marks, pages });
   for (const frame of framesIn(file, bytes, header)) {
     if (brokenAt === undefined) {
       if (isCurrent(frame, header) && isSame(frame.sumAfter(sound), frame.checksum)) {
         sound = frame.checksum;
+        if (frame.pages === 0) continue;
+        commits.push(frame.number);
+        pages = frame.pages;
         continue;
       }
       brokenAt = frame.number;
     }
     const isNext = before !== undefined && isSame(before.salts, frame.salts);
-    if (isNext && frame.resetsAhead > 0 && follows(frame, before)) return ahead(frame.number);
+    if (isNext && frame.resetsAhead > 0 && follows(frame, before)) return found(ahead(frame.number));
     // A frame continues behind a commit: that commit was synced, so no crash made the break before
     // it.
-    if (isNext && isCurrent(frame, header) && before?.isCommit === true) goesOn ||= follows(frame, before);
-    if (isCurrent(frame, header) && frame.isCommit) marks += 1;
+    if (isNext && isCurrent(frame, header) && before !== undefined && before.pages > 0)
+      goesOn ||= follows(frame, before);
+    if (isCurrent(frame, header) && frame.pages > 0) marks.push(frame.number);
     before = frame;
   }
-  if (brokenAt === undefined || marks === 0) return { kind: 'sound' };
-  if (!goesOn) return { kind: 'torn', at: brokenAt };
+  if (brokenAt === undefined || marks.length === 0) return found({ kind: 'sound' });
+  if (!goesOn) return found({ kind: 'torn', at: brokenAt });
   const problem = `frame ${brokenAt} does not fit its checksum, and committed transactions follow it`;
-  return { kind: 'damaged', problem, at: brokenAt, lost: marks };
+  return found({ kind: 'damaged', problem, at: brokenAt, lost: marks.length });
 }
 
 const ahead = (at: number): WalState => ({
@@ -149,7 +176,7 @@ function headerIn(bytes: Buffer): Header | string {
   if ((magic & ~1) !== MAGIC) return 'its header does not begin as that of a write-ahead log';
   const bigEndian = (magic & 1) === 1;
   const checksum: Checksum = [bytes.readUInt32BE(24), bytes.readUInt32BE(28)];
-  if (!isSame(sum(bytes.subarray(0, HEADER_SUMMED_BYTES), [0, 0], bigEndian), checksum))
+  if (!isSame(walChecksum(bytes.subarray(0, HEADER_SUMMED_BYTES), [0, 0], bigEndian), checksum))
     return 'its header does not fit its checksum';
   if (bytes.readUInt32BE(4) !== FORMAT) return `its format is ${bytes.readUInt32BE(4)}, not ${FORMAT}`;
   const pageBytes = bytes.readUInt32BE(8);
@@ -178,18 +205,17 @@ function frameIn(bytes: Buffer, number: number, { salts, bigEndian }: Header): F
     number,
     salts: own,
     resetsAhead: resets > RESETS_AHEAD_MAX ? -1 : resets,
-    // Size of the database after the transaction in its last frame; 0 in every other frame.
-    isCommit: bytes.readUInt32BE(4) !== 0,
+    pages: bytes.readUInt32BE(4),
     checksum,
     sumAfter: (before) => {
-      const head = sum(bytes.subarray(0, FRAME_SUMMED_BYTES), before, bigEndian);
-      return sum(bytes.subarray(FRAME_HEADER_BYTES), head, bigEndian);
+      const head = walChecksum(bytes.subarray(0, FRAME_SUMMED_BYTES), before, bigEndian);
+      return walChecksum(bytes.subarray(FRAME_HEADER_BYTES), head, bigEndian);
     },
   };
 }
 
 /** SQLite's checksum over pairs of 32-bit words, continued from `before`. */
-function sum(bytes: Buffer, before: Checksum, bigEndian: boolean): Checksum {
+export function walChecksum(bytes: Buffer, before: Checksum, bigEndian: boolean): Checksum {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let [first, second] = before;
   for (let at = 0; at < bytes.byteLength; at += 8) {
@@ -201,6 +227,14 @@ function sum(bytes: Buffer, before: Checksum, bigEndian: boolean): Checksum {
 
 const isSame = (one: Checksum | Salts, other: Checksum | Salts): boolean =>
   one[0] === other[0] && one[1] === other[1];
+
+/** How many resets of the log lie between two of its salts; 0 if that cannot be known. */
+export function resetsBetween(earlier: Salts, later: Salts): number {
+  const resets = (later[0] - earlier[0]) >>> 0;
+  return resets > RESETS_AHEAD_MAX ? 0 : resets;
+}
+
+export const isSameReset: (one: Salts, other: Salts) => boolean = isSame;
 
 function bytesAt(file: number, at: number, count: number): Buffer {
   const bytes = Buffer.alloc(count);
