@@ -134,10 +134,10 @@ export function needs(...names: readonly ProgramName[]): TestOptions {
 export const packagesOf = (names: readonly ProgramName[]): string =>
   names.map((name) => PROGRAMS[name].package).join(' ');
 
-/** The test files that need a program. */
+/** The test files that need a program, or start one that a bare machine has. */
 export const filesInNeed = (root = '.'): string[] =>
   globSync('test/**/*.test.ts', { cwd: root })
-    .filter((path) => /\bneeds\(/.test(readFileSync(join(root, path), 'utf8')))
+    .filter((path) => /\bneeds\(|(spawn|execFile)(Sync)?\)?\('/.test(readFileSync(join(root, path), 'utf8')))
     .sort();
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
