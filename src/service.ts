@@ -5,7 +5,6 @@
  * No decision is made here. A part can reach only what this file passes to it.
  */
 import { randomBytes } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import type { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import { CallLog } from './calls/call-log.ts';
@@ -25,7 +24,7 @@ import { ClientConnections } from './http/client-connections.ts';
 import type { Exposition } from './http/control/health-and-metrics.ts';
 import { CONTROL_HOSTS, controlHosts, PUBLIC_HOSTS, publicHosts } from './http/host-header.ts';
 import { hangUp, listen, listener } from './http/listener.ts';
-import { loopbackListeners } from './http/loopback-listeners.ts';
+import { listenerWithPort, loopbackListeners } from './http/loopback-listeners.ts';
 import { ServiceOrigins } from './http/service-origins.ts';
 import type { InspectionSettings } from './inspector/inspection-settings.ts';
 import type { Inspector } from './inspector/inspector.ts';
@@ -248,7 +247,7 @@ function createOutbound({ config, limits, metrics, origins, after, connect }: Ba
     policy: config.egress,
     limits,
     findLoopback: loopbackListeners({ origins, control: control.server, open: open.server }),
-    controlPort: () => (control.server.address() as AddressInfo | null)?.port,
+    ownListener: listenerWithPort({ control: control.server, public: open.server }),
     ...(connect && { connect }),
   };
   const egress = new Egress({ ...shared, hostsRequired: config.egressManifest === 'required' });

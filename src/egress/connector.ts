@@ -31,15 +31,21 @@ const REFUSED = 'The address may not be reached from here.';
  */
 export type Connect = (origin: string, owner: string) => Duplex;
 
+/**
+ * The listener of this service that has a port, once it listens: never dialled at an address of
+ * this machine, whatever the lists have.
+ *
+ * Attack on the public listener: an endpoint that fetches itself by another name or address than
+ * that of its URL. Each call would begin a chain of calls anew, which then has no end.
+ */
+export type OwnListener = (port: number) => 'control' | 'public' | undefined;
+
 export interface ConnectorParts {
   readonly policy: EgressPolicy;
   readonly lookup: Lookup;
   /** Time for look-up, TCP and TLS together. */
   readonly connectLimit: LimitMet;
-  /**
-   * The port of the control listener of this service, once it is known: never reached by a fetch.
-   */
-  controlPort(): number | undefined;
+  readonly ownListener: OwnListener;
   /** Connects in place of the network. The policy is asked first, as for the network. */
   readonly connect?: ((origin: string) => Duplex) | undefined;
 }
@@ -101,9 +107,12 @@ export function checkTarget(target: Target, policy: EgressPolicy): void {
 export const refusedTarget = (target: Target, why: string): EgressError =>
   new EgressError(REFUSED, { detail: `${nameOf(target)} was refused: ${why}.`, result: 'refused' });
 
-function checkAddress(target: Target, { policy, controlPort }: ConnectorParts, address: string): void {
-  const isControl = target.port === controlPort() && isOfThisMachine(address);
-  const why = isControl ? 'it is the control listener' : policy.addressRefusal(target, address);
+function checkAddress(target: Target, { policy, ownListener }: ConnectorParts, address: string): void {
+  const listener = ownListener(target.port);
+  const why =
+    listener !== undefined && isOfThisMachine(address)
+      ? `it is the ${listener} listener`
+      : policy.addressRefusal(target, address);
   if (why === undefined) return;
   if (address === target.host) throw refusedTarget(target, why);
   const detail = `${nameOf(target)} at ${address} was refused: ${why}.`;

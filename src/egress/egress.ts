@@ -14,7 +14,7 @@ import { BODILESS_STATUSES } from '../model/bodiless-statuses.ts';
 import { SmallChunkRate } from '../model/small-chunks.ts';
 import { ByteLimit } from './byte-limit.ts';
 import { ConnectionPools, type PoolLease, targetOf } from './connection-pools.ts';
-import { type Connect, checkTarget, connectorTo, refusedTarget } from './connector.ts';
+import { type Connect, checkTarget, connectorTo, type OwnListener, refusedTarget } from './connector.ts';
 import { Deadline } from './deadline.ts';
 import { type DecodedFor, Decoding } from './decoding.ts';
 import { EgressError, type FetchResult, overLimit } from './egress-error.ts';
@@ -82,8 +82,8 @@ export interface EgressParts {
   readonly hostsRequired?: boolean;
   /** Finds URLs of this service, which are reached in process, whatever the policy. */
   readonly findLoopback?: FindLoopback;
-  /** The port of the control listener of this service, once it is known: no list opens it. */
-  readonly controlPort?: () => number | undefined;
+  /** Finds the listeners of this service, which are never dialled. */
+  readonly ownListener?: OwnListener;
   /** Connects in place of the network; absent outside of test kits. */
   readonly connect?: Connect;
 }
@@ -130,7 +130,7 @@ export class Egress {
 
   constructor(parts: EgressParts) {
     const { policy, limits, lookup = dnsLookup((host) => policy.allowsName(host)) } = parts;
-    const { controlPort = () => undefined, connect } = parts;
+    const { ownListener = () => undefined, connect } = parts;
     this.#policy = policy;
     this.#limits = limits;
     this.#tally = new FetchTally({
@@ -147,7 +147,7 @@ export class Egress {
       headerBytes: limits.fetchHeaderBytes,
       connectorTo: (target, owner) =>
         connectorTo(target, {
-          ...{ policy, lookup, connectLimit, controlPort },
+          ...{ policy, lookup, connectLimit, ownListener },
           connect: connect && ((origin) => connect(origin, owner)),
         }),
     });

@@ -5,6 +5,10 @@
  * the process as long as it likes, and two such names would block all look-ups. So DNS servers are
  * asked for the names of tenants, with a time-out per query. Only names on the operator's `allow`
  * list go to the system's resolver, which knows the hosts file and the local network.
+ *
+ * Attack: a hostile name server that answers with what no resolver can read. The queries of a
+ * resolver share a socket, which is closed then, and all of them fail. So each look-up has a
+ * resolver of its own.
  */
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import type { LimitMet } from '../limits.ts';
@@ -29,13 +33,16 @@ const ADDRESSES_MAX = 8;
 const LOCALHOST = /(^|\.)localhost\.?$/;
 const LOOPBACK = ['127.0.0.1', '::1'];
 
-/** @param isAllowed whether the operator's `allow` list has this name */
+/**
+ * @param isAllowed whether the operator's `allow` list has this name
+ * @param newResolver called for each look-up of another name
+ */
 export function dnsLookup(
   isAllowed: (host: string) => boolean,
-  resolver = new Resolver({ timeout: QUERY_MS, tries: TRIES }),
+  newResolver = () => new Resolver({ timeout: QUERY_MS, tries: TRIES }),
 ): Lookup {
   return async (host) => {
-    if (!isAllowed(host)) return askServers(resolver, host);
+    if (!isAllowed(host)) return askServers(newResolver(), host);
     return (await systemLookup(host, { all: true })).map(({ address }) => address);
   };
 }

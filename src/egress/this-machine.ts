@@ -1,9 +1,9 @@
 /**
  * Whether an address is one of this machine.
  *
- * The operator may open the network of Annex to integrations, and the control listener may be
- * reachable there, with metrics and the API. Its port at these addresses is refused, whatever the
- * lists have.
+ * The operator may open the network of Annex to integrations, and the listeners of the service are
+ * reachable there: the control listener with metrics and the API, the public one with endpoints.
+ * Their ports at these addresses are refused, whatever the lists have.
  */
 import { networkInterfaces } from 'node:os';
 import { dialled, parseAddress } from './addresses.ts';

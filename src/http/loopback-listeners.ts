@@ -9,7 +9,9 @@
  * health are the operator's.
  */
 import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { OwnListener } from '../egress/connector.ts';
 import type { FindLoopback, Loopback } from '../egress/loopback.ts';
 import { endpointUrl, hasOwnOrigins } from '../model/endpoint-url.ts';
 import { ENDPOINT_KEY } from '../model/identifiers.ts';
@@ -54,7 +56,8 @@ export function loopbackListeners({ origins, control, open }: InProcessParts): F
       return client;
     },
   });
-  return (url) => {
+  return (asked) => {
+    const url = withoutFinalDot(asked);
     const { publicUrl, contentUrl, apiEndpoint } = origins;
     const api = below(url, apiEndpoint);
     if (api !== undefined && API_PATH.test(api)) return loopback('api', control, 'api', api);
@@ -66,6 +69,26 @@ export function loopbackListeners({ origins, control, open }: InProcessParts): F
   };
 }
 
+/** Finds a listener by its port, once it listens: it is not to be dialled. */
+export function listenerWithPort(
+  servers: Readonly<Record<'control' | 'public', Pick<Server, 'address'>>>,
+): OwnListener {
+  const portOf = (name: keyof typeof servers) => (servers[name].address() as AddressInfo | null)?.port;
+  return (port) => (['control', 'public'] as const).find((name) => portOf(name) === port);
+}
+
+/**
+ * A dot at the end only marks a name as absolute. Attack: an endpoint that fetches itself at
+ * `https://apps.example.com./…`, through the operator's proxy, where each call would begin a chain
+ * of calls anew.
+ */
+function withoutFinalDot(url: URL): URL {
+  if (!url.hostname.endsWith('.')) return url;
+  const bare = new URL(url);
+  bare.hostname = url.hostname.slice(0, -1);
+  return bare;
+}
+
 const asPath = (rest: string): string => (rest.startsWith('/') ? rest : `/${rest}`);
 
 /**
@@ -74,7 +97,7 @@ const asPath = (rest: string): string => (rest.startsWith('/') ? rest : `/${rest
  */
 function below({ origin, pathname, search }: URL, base: string): string | undefined {
   const at = URL.parse(base);
-  if (at === null || at.origin !== origin) return undefined;
+  if (at === null || withoutFinalDot(at).origin !== origin) return undefined;
   const basePath = at.pathname.replace(/\/$/, '');
   if (pathname !== basePath && !pathname.startsWith(`${basePath}/`)) return undefined;
   return pathname.slice(basePath.length) + search;

@@ -9,7 +9,7 @@
  */
 import type { Limits } from '../../limits.ts';
 import { ConnectionPools } from '../connection-pools.ts';
-import { type Connect, connectorTo } from '../connector.ts';
+import { type Connect, connectorTo, type OwnListener } from '../connector.ts';
 import type { EgressError } from '../egress-error.ts';
 import type { FindLoopback } from '../loopback.ts';
 import { dnsLookup, type Lookup } from '../name-resolution.ts';
@@ -40,8 +40,8 @@ export interface WebhookClientParts {
   readonly lookup?: Lookup;
   /** Finds URLs of this service, whose endpoints are posted to in process. */
   readonly findLoopback?: FindLoopback;
-  /** The port of the control listener of this service, once it is known: no list opens it. */
-  readonly controlPort?: () => number | undefined;
+  /** Finds the listeners of this service, which are never dialled. */
+  readonly ownListener?: OwnListener;
   /** Connects in place of the network; absent outside of test kits. */
   readonly connect?: Connect;
   /** Runs a function later. @returns a function that cancels it */
@@ -64,7 +64,7 @@ export class WebhookClient {
 
   constructor(parts: WebhookClientParts) {
     const { policy, limits, allowHttp, lookup = dnsLookup((host) => policy.allowsName(host)) } = parts;
-    const { findLoopback = () => undefined, controlPort = () => undefined, connect, after } = parts;
+    const { findLoopback = () => undefined, ownListener = () => undefined, connect, after } = parts;
     const answerBytes = { headBytes: limits.fetchHeaderBytes, bodyBytes: limits.webhookResponseBytes };
     const connectLimit = { name: 'webhookConnectMs', max: limits.webhookConnectMs } as const;
     this.#parts = { policy, limits, allowHttp, findLoopback, after };
@@ -74,7 +74,7 @@ export class WebhookClient {
       headerBytes: limits.fetchHeaderBytes,
       connectorTo: (target, owner) => {
         const dial = connectorTo(target, {
-          ...{ policy, lookup, connectLimit, controlPort },
+          ...{ policy, lookup, connectLimit, ownListener },
           connect: connect && ((origin) => connect(origin, owner)),
         });
         return inTime(withAnswerBound(dial, answerBytes), connectLimit, after);

@@ -211,6 +211,22 @@ describe('an integration that fetches', () => {
   });
 });
 
+// Attack: another name or address of this machine than that of the endpoint's URL. Each call began
+// a chain of its own: three hundred calls in a second, without end.
+test.each(['http://localhost', 'http://localhost.', 'http://127.9.9.9', 'http://0.0.0.0'])(
+  'attack: an integration that calls itself at %s is refused, although the operator allows the address',
+  async (origin) => {
+    const service = await startTestService({
+      flags: ['--public-host', '0.0.0.0', '--egress-allow', '0.0.0.0/0,localhost'],
+    });
+    const loop = await service.deploy('loop', LOOP);
+    const { port, pathname } = new URL(loop.endpoint);
+    const ring = new URLSearchParams({ ring: `${origin}:${port}${pathname}` });
+    expect(await (await fetch(`${loop.endpoint}/?${ring}`)).text()).toMatch(/^0 TypeError/);
+    expect(await service.metric('annex_calls_total{outcome="ok"}')).toBe(1);
+  },
+);
+
 test('attack: an integration that calls itself many times at each depth ends, and others are served meanwhile', async () => {
   const service = await startTestService({
     cells: 1,
@@ -267,6 +283,10 @@ describe('a URL of this service', () => {
     ['https://api.example.com.evil.com/annex/v1/x', undefined],
     [`https://hooks.example.com/in/${KEY}/a?b`, `endpoint /${KEY}/a?b`],
     [`https://hooks.example.com/in/${KEY}`, `endpoint /${KEY}`],
+    // The same name, written as an absolute one.
+    [`https://hooks.example.com./in/${KEY}/a`, `endpoint /${KEY}/a`],
+    ['https://api.example.com.:443/annex/v1/x', 'api /v1/x'],
+    ['https://api.example.com../annex/v1/x', undefined],
     [`https://hooks.example.com/in`, 'endpoint /'],
     [`https://hooks.example.com/${KEY}/a`, undefined],
     ['https://hooks.example.com/in/../other', undefined],
@@ -277,6 +297,7 @@ describe('a URL of this service', () => {
   test.each([
     [`https://${KEY}.apps.example.com/a?b`, 'endpoint /a?b'],
     [`https://${KEY}.apps.example.com`, 'endpoint /'],
+    [`https://${KEY}.apps.example.com./a`, 'endpoint /a'],
     [`https://${KEY}.apps.example.com:8443/`, undefined],
     [`http://${KEY}.apps.example.com/`, undefined],
     ['https://www.apps.example.com/', undefined],

@@ -47,16 +47,20 @@ async function nameServer(answer: (name: string, type: number) => number[][] | '
   onTestFinished(() => {
     socket.close();
   });
-  const resolver = new Resolver({ timeout: 200, tries: 1 });
-  resolver.setServers([`127.0.0.1:${(socket.address() as AddressInfo).port}`]);
-  return { resolver, questions };
+  const { port } = socket.address() as AddressInfo;
+  const newResolver = () => {
+    const resolver = new Resolver({ timeout: 200, tries: 1 });
+    resolver.setServers([`127.0.0.1:${port}`]);
+    return resolver;
+  };
+  return { newResolver, questions };
 }
 
 const V6 = [0x26, 0x06, ...Array(13).fill(0), 1];
 
 describe('a name of a tenant', () => {
   test('is resolved by name servers, for both families', async () => {
-    const { resolver, questions } = await nameServer((_name, type) =>
+    const { newResolver, questions } = await nameServer((_name, type) =>
       type === A
         ? [
             [1, 2, 3, 4],
@@ -64,26 +68,44 @@ describe('a name of a tenant', () => {
           ]
         : [V6],
     );
-    const lookup = dnsLookup(() => false, resolver);
+    const lookup = dnsLookup(() => false, newResolver);
     expect(await lookup('api.example')).toEqual(['1.2.3.4', '5.6.7.8', '2606::1']);
     expect(questions.sort()).toEqual([`api.example ${A}`, `api.example ${AAAA}`]);
   });
 
   test('with addresses or answers of one family only has those', async () => {
     const none = await nameServer((_name, type) => (type === A ? [[1, 2, 3, 4]] : []));
-    expect(await dnsLookup(() => false, none.resolver)('api.example')).toEqual(['1.2.3.4']);
+    expect(await dnsLookup(() => false, none.newResolver)('api.example')).toEqual(['1.2.3.4']);
     const silent = await nameServer((_name, type) => (type === AAAA ? [V6] : 'silent'));
-    expect(await dnsLookup(() => false, silent.resolver)('api.example')).toEqual(['2606::1']);
+    expect(await dnsLookup(() => false, silent.newResolver)('api.example')).toEqual(['2606::1']);
   });
 
   test('that is unknown, or not answered, is an error', async () => {
     const outcomes: string[] = [];
     for (const outcome of ['none', 'silent'] as const) {
-      const { resolver } = await nameServer(() => outcome);
-      const lookup = dnsLookup(() => false, resolver);
+      const { newResolver } = await nameServer(() => outcome);
+      const lookup = dnsLookup(() => false, newResolver);
       outcomes.push((await failure(send(newEgress({ lookup }), 'http://x.example/'))).message);
     }
     expect(outcomes).toEqual([NO_ADDRESS, 'The connection could not be made in time.']);
+  });
+
+  // Attack: a name server that answers with what no resolver can read, through one that passes it
+  // on. The look-ups of all other tenants would fail with it, and their webhooks in the end.
+  test('whose answer cannot be read fails alone', async () => {
+    const { newResolver, questions } = await nameServer((name, type) => {
+      if (type !== A) return [];
+      // An address of one byte.
+      return [name.startsWith('broken') ? [1] : [1, 2, 3, 4]];
+    });
+    const lookup = dnsLookup(() => false, newResolver);
+    const broken = Array.from({ length: 50 }, (_, at) => failure(lookup(`broken${at}.example`)));
+    const whole = Array.from({ length: 50 }, (_, at) => lookup(`whole${at}.example`));
+    expect(new Set((await Promise.all(whole)).flat())).toEqual(new Set(['1.2.3.4']));
+    expect((await Promise.all(broken)).map(({ message }) => message)).toContain(
+      'queryA EBADRESP broken0.example',
+    );
+    expect(questions.filter((question) => question.startsWith('whole'))).toHaveLength(100);
   });
 
   test('that means this machine causes no query', async () => {
@@ -100,8 +122,8 @@ describe('a name of a tenant', () => {
 });
 
 test('a name on the operator’s list is resolved by the system, without a name server', async () => {
-  const { resolver, questions } = await nameServer(() => [[9, 9, 9, 9]]);
-  const lookup = dnsLookup((host) => host === 'localhost', resolver);
+  const { newResolver, questions } = await nameServer(() => [[9, 9, 9, 9]]);
+  const lookup = dnsLookup((host) => host === 'localhost', newResolver);
   expect(await lookup('localhost')).toContain('127.0.0.1');
   expect(questions).toEqual([]);
   expect(await lookup('other.example')).toContain('9.9.9.9');

@@ -83,7 +83,7 @@ describe('a server of this machine', () => {
     expect(await read({ allow: '127.0.0.1' }, 'localhost')).toBe('secret');
   });
 
-  test('is not reached if it is the control listener, whatever the operator allows', async () => {
+  test('is not reached if it is a listener of this service, whatever the operator allows', async () => {
     const options = { allow: '0.0.0.0/0,[::/0],inside.example', controlPort: port };
     const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
     const addresses = own.filter(({ family }) => family === 'IPv4').map(({ address }) => address);

@@ -46,7 +46,7 @@ export function newEgress({
     limits: { ...DEFAULT_LIMITS, ...limits },
     lookup: lookup ?? (() => Promise.resolve(['127.0.0.1'])),
     hostsRequired,
-    controlPort: () => controlPort,
+    ownListener: (port) => (port === controlPort ? 'control' : undefined),
   });
   onTestFinished(() => egress.close());
   return egress;

@@ -66,7 +66,7 @@ export function newWebhookClient({
     lookup,
     allowHttp,
     ...(findLoopback && { findLoopback }),
-    controlPort: () => controlPort,
+    ownListener: (port) => (port === controlPort ? 'control' : undefined),
     after: clock?.after ?? later,
   });
   onTestFinished(() => client.close());
