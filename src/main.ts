@@ -6,8 +6,8 @@
 import cluster from 'node:cluster';
 import pino from 'pino';
 import { ConfigError, configHelp } from './config.ts';
-import { loggableError } from './errors.ts';
-import { serve } from './serve.ts';
+import { plainText } from './model/plain-text.ts';
+import { LOG_SETTINGS, serve } from './serve.ts';
 
 const EXIT_USAGE = 2;
 
@@ -24,7 +24,7 @@ async function main(flags: readonly string[]): Promise<void> {
   await serve({
     flags,
     env: process.env,
-    log: pino({ name: 'annex', serializers: { err: loggableError } }),
+    log: pino(LOG_SETTINGS),
     signal: stopping.signal,
     announce: (text) => void process.stdout.write(text),
   });
@@ -33,10 +33,11 @@ async function main(flags: readonly string[]): Promise<void> {
 
 function fail(cause: unknown): void {
   if (cause instanceof ConfigError) {
-    for (const problem of cause.problems) process.stderr.write(`${problem}\n`);
+    for (const problem of cause.problems) process.stderr.write(`${plainText(problem)}\n`);
     process.exit(EXIT_USAGE);
   }
-  process.stderr.write(`Annex failed: ${cause instanceof Error ? cause.message : String(cause)}\n`);
+  const reason = plainText(cause instanceof Error ? cause.message : String(cause));
+  process.stderr.write(`Annex failed: ${reason}\n`);
   process.exit(1);
 }
 

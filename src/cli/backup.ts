@@ -9,6 +9,7 @@
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ConfigError } from '../config.ts';
+import { plainText } from '../model/plain-text.ts';
 import type { BackupStep } from '../store/backup.ts';
 import { backUpFolder, mib } from './operator/folder-backup.ts';
 import { UsageError } from './terminal/failure.ts';
@@ -77,7 +78,7 @@ function reportProgress(step: BackupStep): void {
 
 main(process.argv.slice(2)).catch((cause: unknown) => {
   if (isInterrupted) return;
-  process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\n`);
+  process.stderr.write(`${plainText(cause instanceof Error ? cause.message : String(cause))}\n`);
   const isUsage = cause instanceof ConfigError || cause instanceof UsageError;
   if (isUsage) process.stderr.write(`\n${HELP}`);
   process.exit(isUsage ? EXIT_USAGE : 1);

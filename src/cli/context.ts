@@ -2,7 +2,7 @@
  * What a command gets to work with: output, variables, folder, the connection to a service, input
  * and the signal that ends it.
  */
-import type { Readable, Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Annex } from '../../packages/client/src/index.ts';
 import type { Connection } from './profile/connection.ts';
 import type { Failure } from './terminal/failure.ts';
@@ -14,9 +14,6 @@ export interface CommandContext {
   /** The folder that relative paths are resolved against. */
   readonly cwd: string;
   readonly stdin: Readable;
-  /** For what is no text of a command: the log of a service, a question. Else use `output`. */
-  readonly stdout: Writable;
-  readonly stderr: Writable;
   readonly isTerminal: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
   /** Aborts on SIGINT and SIGTERM, and when the reader of standard output has gone. */
   readonly signal: AbortSignal;

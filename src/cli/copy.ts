@@ -6,6 +6,7 @@
  */
 import { ConfigError } from '../config.ts';
 import type { CopyNote } from '../database/copy/store-copy.ts';
+import { plainText } from '../model/plain-text.ts';
 import { copyFolder } from './operator/folder-copy.ts';
 import { UsageError } from './terminal/failure.ts';
 
@@ -27,7 +28,7 @@ async function main(flags: readonly string[]): Promise<void> {
   }
   const { summary, next } = await copyFolder(flags, process.env, {
     begun: () => void process.stdout.write('reading the source\n'),
-    note: (message) => void process.stderr.write(`${message}\n`),
+    note: (message) => void process.stderr.write(`${plainText(message)}\n`),
     progress: report,
   });
   process.stdout.write(summary);
@@ -45,7 +46,7 @@ function report({ step, table, rows, of }: CopyNote): void {
 }
 
 main(process.argv.slice(2)).catch((cause: unknown) => {
-  process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\n`);
+  process.stderr.write(`${plainText(cause instanceof Error ? cause.message : String(cause))}\n`);
   const isUsage = cause instanceof ConfigError || cause instanceof UsageError;
   if (isUsage) process.stderr.write(`\n${HELP}`);
   process.exit(isUsage ? EXIT_USAGE : 1);

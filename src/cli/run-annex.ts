@@ -45,6 +45,7 @@ class Run {
     this.#output = new Output({
       stdout,
       stderr,
+      isTerminal: environment.isTerminal,
       json: optionWords(argv).includes('--json'),
       colours: colours(environment, argv),
       brokenPipe: () => this.#brokenPipe.abort('broken pipe'),
@@ -57,19 +58,20 @@ class Run {
     } catch (cause) {
       this.#code = this.#failed(cause);
     }
+    this.#output.end();
     if (this.#brokenPipe.signal.aborted) return EXIT.ok;
     const { signal } = this.#environment;
     return signal.aborted ? this.#interrupted(signal.reason) : this.#code;
   }
 
   async #parse(): Promise<void> {
-    const { stdout, stderr } = this.#environment;
+    const { stdout } = this.#environment;
     const program = makeProgram({
       entries: COMMANDS,
       version: VERSION,
       columns: Math.min((stdout as Partial<NodeJS.WriteStream>).columns ?? COLUMNS, COLUMNS),
-      writeOut: (text) => void stdout.write(text),
-      writeError: (text) => void stderr.write(text),
+      writeOut: (text) => this.#output.line(text.replace(/\n$/, '')),
+      writeError: (text) => this.#output.talk(text.replace(/\n$/, '')),
       run: (command, input, globals) => this.#runCommand(command, input, globals),
     });
     await program.parseAsync([...this.#argv], { from: 'user' });
@@ -93,7 +95,7 @@ class Run {
   }
 
   #context({ profile }: GlobalOptions): CommandContext {
-    const { env, cwd, stdin, stdout, stderr, isTerminal, signal } = this.#environment;
+    const { env, cwd, stdin, isTerminal, signal } = this.#environment;
     const talk = (text: string) => this.#output.talk(text);
     const access = new ServiceAccess({ env, cwd, profile, version: VERSION, talk });
     this.#access = access;
@@ -102,8 +104,6 @@ class Run {
       env,
       cwd,
       stdin,
-      stdout,
-      stderr,
       isTerminal,
       signal: AbortSignal.any([signal, this.#brokenPipe.signal]),
       profile,

@@ -7,6 +7,7 @@
  * never shows a key.
  */
 import { ConfigError } from '../config.ts';
+import { plainText } from '../model/plain-text.ts';
 import { rotateVault } from './operator/vault-rotation.ts';
 
 const EXIT_USAGE = 2;
@@ -28,7 +29,7 @@ async function main(flags: readonly string[]): Promise<void> {
 }
 
 main(process.argv.slice(2)).catch((cause: unknown) => {
-  process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\n`);
+  process.stderr.write(`${plainText(cause instanceof Error ? cause.message : String(cause))}\n`);
   if (cause instanceof ConfigError) process.stderr.write(`\n${HELP}`);
   process.exit(cause instanceof ConfigError ? EXIT_USAGE : 1);
 });

@@ -70,7 +70,7 @@ export const api: Command = defineCommand({
     });
     const received = await answer;
     // On a terminal the text of the service must not control it.
-    if (!output.isJson && !isTerminal.stdout) return void (await output.raw(received));
+    if (!output.isJson && !isTerminal.stdout) return void (await output.raw(Buffer.from(received)));
     const value = received === '' ? null : jsonOf(received);
     output.result(value, () => {
       if (received !== '') output.json(value);

@@ -75,7 +75,7 @@ export const login: Command = defineCommand({
 });
 
 async function givenToken(context: CommandContext, url: string, sources: Sources): Promise<string> {
-  const { env, cwd, stdin, isTerminal, stderr } = context;
+  const { env, cwd, stdin, isTerminal, output } = context;
   const { token, tokenStdin, data } = sources;
   if ([token !== undefined, tokenStdin, data !== undefined].filter(Boolean).length > 1)
     throw new UsageError('Give one of --token, --token-stdin and --data.');
@@ -94,10 +94,7 @@ async function givenToken(context: CommandContext, url: string, sources: Sources
   const local = isLoopback(url) ? await readPrivate(fileIn(env['ANNEX_DATA'] || 'data')) : undefined;
   if (local !== undefined) return tokenOf(local, 'data/admin-token');
   if (isTerminal.stdin && isTerminal.stderr)
-    return tokenOf(
-      await askSecret(stdin, (text) => void stderr.write(text), `Token for ${url}: `),
-      'The answer',
-    );
+    return tokenOf(await askSecret(stdin, (text) => output.ask(text), `Token for ${url}: `), 'The answer');
   throw new UsageError('There is no token, and no terminal to ask for it.', {
     hint: 'Pipe it in (--token -), name the data folder (--data), or set ANNEX_TOKEN.',
   });

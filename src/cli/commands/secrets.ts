@@ -75,14 +75,14 @@ async function valueFor(
   name: string,
   variable: string | undefined,
 ): Promise<string> {
-  const { env, stdin, isTerminal, stderr } = context;
+  const { env, stdin, isTerminal, output } = context;
   if (variable !== undefined) {
     const value = env[variable];
     if (value === undefined || value === '') throw new UsageError(`The variable ${variable} has no value.`);
     return value;
   }
   const value = isTerminal.stdin
-    ? await askSecret(stdin, (text) => void stderr.write(text), `Value of ${name}: `)
+    ? await askSecret(stdin, (text) => output.ask(text), `Value of ${name}: `)
     : await secretOf(stdin);
   if (value !== '') return value;
   throw new UsageError(`There is no value for ${name}.`, {

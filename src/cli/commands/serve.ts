@@ -52,23 +52,23 @@ export const serve: Command = defineCommand({
     { description: 'A line of the log of the service. The lines are the same without `--json`.' },
   ),
   stream: true,
-  async run({ output, env, signal, isTerminal, stdout }, input) {
+  async run({ output, env, signal, isTerminal }, input) {
     const flags = Object.entries(input).flatMap(([key, value]) => {
       const flag = `--${kebab(key)}`;
       if (value === true) return [flag];
       return typeof value === 'string' ? [`${flag}=${value}`] : [];
     });
-    const [{ default: pino }, { loggableError }, { serve: run }] = await Promise.all([
+    const [{ default: pino }, { LOG_SETTINGS, serve: run }] = await Promise.all([
       import('pino'),
-      import('../../errors.ts'),
       import('../../serve.ts'),
     ]);
-    const settings = { name: 'annex', serializers: { err: loggableError } };
     await run({
       flags,
       env: { ...env },
       // The process writes its log at once, also where it ends at once.
-      log: stdout === process.stdout ? pino(settings) : pino(settings, stdout),
+      log: output.isGiven('stdout')
+        ? pino(LOG_SETTINGS)
+        : pino(LOG_SETTINGS, { write: (line) => output.logged(line) }),
       signal,
       announce: (text) => output.talk(text.trimEnd()),
       ready: (_config, urls) => {

@@ -46,24 +46,32 @@ interface Run {
   readonly files: readonly string[];
 }
 
-/** @returns the exit code of the runner; null where a signal has ended it */
+/**
+ * On a terminal the output of the tests passes through this process, which leaves its colours and
+ * shows other control characters: what an integration logs or answers is in there.
+ *
+ * @returns the exit code of the runner; null where a signal has ended it
+ */
 async function runTests(
-  { output, env, stdout, stderr, signal }: CommandContext,
+  { output, env, signal }: CommandContext,
   { runner, folder, files }: Run,
 ): Promise<number | null> {
-  const shown = output.isJson ? stderr : stdout;
-  const isOwn = shown === process.stdout && stderr === process.stderr;
+  const shown = output.isJson ? 'stderr' : 'stdout';
+  const isGiven = !output.isJson && output.isGiven('stdout') && output.isGiven('stderr');
   const child = spawn(process.execPath, [...runner.words, ...files], {
     cwd: folder,
-    env: { ...env },
-    // A terminal stays one, for colours.
-    stdio: isOwn ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
+    env: { ...env, ...(output.hasColours(shown) && { FORCE_COLOR: env['FORCE_COLOR'] ?? '1' }) },
+    stdio: isGiven ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
     signal,
     killSignal: 'SIGTERM',
   });
-  child.stdout?.pipe(shown, { end: false });
-  child.stderr?.pipe(stderr, { end: false });
-  return ended(child, signal);
+  const copied = [
+    child.stdout && output.copy(child.stdout, shown),
+    child.stderr && output.copy(child.stderr, 'stderr'),
+  ];
+  const code = await ended(child, signal);
+  await Promise.all(copied);
+  return code;
 }
 
 function ended(child: ChildProcess, signal: AbortSignal): Promise<number | null> {

@@ -13,7 +13,6 @@ import { eventsOf, postEvent, sampleFor } from './dev-traffic.ts';
 import { openInBrowser } from './open-browser.ts';
 
 const [INTERRUPT, END_OF_INPUT] = ['\x03', '\x04'];
-const CLEAR = '\x1b[2J\x1b[3J\x1b[H';
 const DIGIT = /^[1-9]$/;
 
 interface Terminal extends Readable {
@@ -74,7 +73,7 @@ export class DevKeys {
     if (key === 'o') return this.#open(page);
     if (key === 'r') return this.#render();
     if (key === 't') return this.#trigger();
-    if (key === 'c') return output.raw(CLEAR);
+    if (key === 'c') return output.clear();
     if (key === 'h' || key === '?') output.talk(KEYS_HELP);
   }
 

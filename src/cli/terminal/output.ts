@@ -2,11 +2,13 @@
  * All that a command prints: data on standard output, everything else on standard error. With
  * `--json` standard output holds one JSON value, or one a line for a stream, and no other text.
  *
- * Every text passes `plainText`, so that nothing of a server reaches the terminal as an escape
- * sequence; only `paint` adds some.
+ * Every text passes `plainText`, and on a terminal every byte does: nothing of a server, a folder
+ * or a program reaches the terminal as an escape sequence. Only `paint` and `clear` add some. No
+ * command has the streams, so none can print past it.
  */
-import type { Writable } from 'node:stream';
-import { plainLine, plainText, safeJson } from './plain-text.ts';
+import type { Readable, Writable } from 'node:stream';
+import { plainJson, plainLine, plainText, safeJson } from '../../model/plain-text.ts';
+import { TerminalBytes } from './terminal-bytes.ts';
 
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 export type Style = keyof typeof STYLES;
@@ -17,6 +19,10 @@ export interface Painted {
   readonly text: string;
 }
 
+type StreamName = 'stdout' | 'stderr';
+
+const CLEAR = '\x1b[2J\x1b[3J\x1b[H';
+
 export type Piece = string | number | Painted;
 
 export const paint = (style: Style, text: string): Painted => ({ style, text });
@@ -25,14 +31,17 @@ export interface OutputSettings {
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly json: boolean;
+  /** Which of the two are terminals. */
+  readonly isTerminal: Readonly<Record<StreamName, boolean>>;
   /** Whether each of the two shows styles. */
-  readonly colours: { readonly stdout: boolean; readonly stderr: boolean };
+  readonly colours: Readonly<Record<StreamName, boolean>>;
   /** Called when the reader of standard output has gone. */
   brokenPipe(): void;
 }
 
 export class Output {
   readonly #settings: OutputSettings;
+  readonly #bytes = new TerminalBytes();
   #isBroken = false;
   #hasValue = false;
   /** Columns of the status that the terminal shows. */
@@ -119,15 +128,70 @@ export class Output {
     this.#statusColumns = line.length;
   }
 
-  /** Data as it is, for files, scripts and answers that another program reads. */
-  raw(data: string | Uint8Array): Promise<void> {
-    this.#write(data);
+  /** Asks a person at a terminal, on standard error. The answer follows on the same line. */
+  ask(question: string): void {
+    this.#clearStatus();
+    this.#settings.stderr.write(plainText(question));
+  }
+
+  /** Empties the terminal. */
+  clear(): void {
+    this.#write(CLEAR);
+  }
+
+  /**
+   * Data as it is, for files, scripts and answers that another program reads; with its control
+   * characters shown where standard output is a terminal.
+   */
+  raw(data: Uint8Array): Promise<void> {
+    if (this.#settings.isTerminal.stdout) {
+      this.#clearStatus();
+      if (!this.#isBroken) this.#settings.stdout.write(this.#bytes.text(data));
+    } else this.#write(data);
     return this.#drained();
+  }
+
+  /** Writes what `raw` has left of its data: a character of which the other bytes never came. */
+  end(): void {
+    this.#write('');
+  }
+
+  /**
+   * The output of another program, until its end: as it is, or on a terminal with nothing but its
+   * styles.
+   */
+  async copy(from: Readable, to: StreamName): Promise<void> {
+    const { [to]: stream, isTerminal } = this.#settings;
+    const shown = new TerminalBytes(this.hasColours(to));
+    for await (const chunk of from) {
+      if (this.#isBroken && to === 'stdout') continue;
+      stream.write(isTerminal[to] ? shown.text(chunk) : chunk);
+      await drained(stream);
+    }
+    if (isTerminal[to]) stream.write(shown.end());
+  }
+
+  /** A line of the log of a service in this process, which is JSON. */
+  logged(line: string): void {
+    this.#write(plainJson(line));
+  }
+
+  /** Whether another program may have the stream: that of the process, and no terminal. */
+  isGiven(to: StreamName): boolean {
+    const { [to]: stream, isTerminal } = this.#settings;
+    return !isTerminal[to] && stream === process[to];
+  }
+
+  hasColours(to: StreamName): boolean {
+    return this.#settings.colours[to];
   }
 
   #write(data: string | Uint8Array): void {
     this.#clearStatus();
-    if (!this.#isBroken) this.#settings.stdout.write(data);
+    if (this.#isBroken) return;
+    const rest = this.#bytes.end();
+    if (rest !== '') this.#settings.stdout.write(rest);
+    if (data.length > 0) this.#settings.stdout.write(data);
   }
 
   #clearStatus(): void {
@@ -136,25 +200,30 @@ export class Output {
     this.#statusColumns = 0;
   }
 
-  #joined(pieces: readonly Piece[], to: 'stdout' | 'stderr'): string {
+  #joined(pieces: readonly Piece[], to: StreamName): string {
     return pieces.map((piece) => this.#shown(piece, to)).join('');
   }
 
-  #shown(piece: Piece, to: 'stdout' | 'stderr'): string {
+  #shown(piece: Piece, to: StreamName): string {
     if (typeof piece !== 'object') return plainText(String(piece));
     const text = plainText(piece.text);
-    return this.#settings.colours[to] ? `\x1b[${STYLES[piece.style]}m${text}\x1b[0m` : text;
+    // A style may be looked up by a word of the service, which has none for a word of its own.
+    const style = Object.hasOwn(STYLES, piece.style) ? STYLES[piece.style] : undefined;
+    return this.#settings.colours[to] && style !== undefined ? `\x1b[${style}m${text}\x1b[0m` : text;
   }
 
   async #drained(): Promise<void> {
-    const { stdout } = this.#settings;
-    if (!stdout.writableNeedDrain || this.#isBroken) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    stdout.once('drain', resolve);
-    stdout.once('error', () => resolve());
-    stdout.once('close', resolve);
-    await promise;
+    if (!this.#isBroken) await drained(this.#settings.stdout);
   }
+}
+
+async function drained(stream: Writable): Promise<void> {
+  if (!stream.writableNeedDrain || stream.destroyed) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  stream.once('drain', resolve);
+  stream.once('error', () => resolve());
+  stream.once('close', resolve);
+  await promise;
 }
 
 const cellText = (piece: Piece = ''): string =>

@@ -2,6 +2,8 @@
  * Prints problems of a folder as editors and terminals know them: `file:line:column: error: text`,
  * the line of the file with a mark below, and what to do.
  */
+
+import { plainText } from '../../model/plain-text.ts';
 import type { Problem } from '../../model/problem.ts';
 import { type Output, paint } from './output.ts';
 
@@ -46,10 +48,8 @@ function frameOf({ file, line, column = 1 }: Problem, files: ReportedFiles): str
     file === undefined || line === undefined ? undefined : files.textOf(file)?.split('\n')[line - 1];
   if (source === undefined || line === undefined || source.trim() === '') return [];
   const from = Math.max(0, column - 1 - FRAME_COLUMNS / 2);
-  const text = source
-    .slice(from, from + FRAME_COLUMNS)
-    .replaceAll('\t', ' ')
-    .trimEnd();
+  const shown = (end: number) => plainText(source.slice(from, end).replaceAll('\t', ' '));
   const number = String(line).padStart(6);
-  return [`${number} | ${text}`, `${' '.repeat(6)} | ${' '.repeat(column - 1 - from)}^`];
+  const mark = `${' '.repeat(shown(column - 1).length)}^`;
+  return [`${number} | ${shown(from + FRAME_COLUMNS).trimEnd()}`, `${' '.repeat(6)} | ${mark}`];
 }

@@ -108,7 +108,7 @@ describe('the wrong service', () => {
   test('text of a service in an error cannot control the terminal', async () => {
     const env = await answering(409, error('INTEGRATION_INSTALLED', '\x1b[2Jwiped\u202e'));
     const { stderr } = await annex({ words, env, isTerminal: true });
-    expect(stderr).toContain('?[2Jwiped?');
+    expect(stderr).toContain('\\u001b[2Jwiped\\u202e');
   });
 });
 

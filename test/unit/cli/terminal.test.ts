@@ -2,10 +2,12 @@
  * What reaches a terminal: no control character of a service, no style where none is wanted, and
  * nothing after the reader has gone.
  */
-import { Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
+import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import { Output, paint } from '../../../src/cli/terminal/output.ts';
-import { plainText, safeJson } from '../../../src/cli/terminal/plain-text.ts';
+import { plainText, safeJson } from '../../../src/model/plain-text.ts';
+import { LOG_SETTINGS } from '../../../src/serve.ts';
 
 /** Clears the screen, sets the title, rewrites a line, turns the reading order, in C0 and C1. */
 const HOSTILE = '\x1b[2J\x1b]0;pwned\x07ok\rno\x9b31m\u202egnp\u2066\x7f\u2028end';
@@ -18,10 +20,14 @@ class Sink extends Writable {
   }
 }
 
-function outputs({ json = false, colours = false } = {}) {
+function outputs({ json = false, colours = false, terminal = false } = {}) {
   const [stdout, stderr] = [new Sink(), new Sink()];
   const both = { stdout: colours, stderr: colours };
-  const output = new Output({ stdout, stderr, json, colours: both, brokenPipe: () => undefined });
+  const isTerminal = { stdout: terminal, stderr: terminal };
+  const output = new Output({
+    ...{ stdout, stderr, json, isTerminal, colours: both },
+    brokenPipe: () => undefined,
+  });
   return { stdout, stderr, output };
 }
 
@@ -31,7 +37,7 @@ const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\p{Bidi_Control}]/u;
 describe('text of a service', () => {
   test('is shown without what controls a terminal', () => {
     expect(plainText(HOSTILE)).not.toMatch(CONTROL);
-    expect(plainText(HOSTILE)).toContain('ok?no');
+    expect(plainText(HOSTILE)).toContain('ok\\u000dno');
     expect(plainText('two\r\nlines\tand a tab: ü 漢 👩‍👩‍👧')).toBe('two\nlines\tand a tab: ü 漢 👩‍👩‍👧');
   });
 
@@ -64,6 +70,72 @@ describe('text of a service', () => {
   });
 });
 
+describe('bytes of others', () => {
+  const bytes = Buffer.from(`${HOSTILE}\r\nü\x1b[1mbold\x1b[8mhidden\x1b[0m`);
+  const pieces = (length: number) =>
+    [...bytes.keys()].filter((at) => at % length === 0).map((at) => bytes.subarray(at, at + length));
+  const withoutStyles = plainText(String(bytes));
+
+  test.each([1, 2, 3, 5, bytes.length])(
+    'are harmless on a terminal, in pieces of %i bytes',
+    async (length) => {
+      const { stdout, output } = outputs({ terminal: true });
+      for (const piece of pieces(length)) await output.raw(piece);
+      output.end();
+      expect(stdout.text).toBe(withoutStyles);
+      expect(stdout.text).not.toMatch(CONTROL);
+    },
+  );
+
+  test.each([1, 2, 3, 5, bytes.length])(
+    'of a program keep their styles, in pieces of %i bytes',
+    async (length) => {
+      const { stdout, output } = outputs({ terminal: true, colours: true });
+      await output.copy(Readable.from(pieces(length)), 'stdout');
+      const shown = withoutStyles.replace('\\u001b[1m', '\x1b[1m').replace(/\\u001b\[0m$/, '\x1b[0m');
+      expect(stdout.text).toBe(shown);
+      expect(shown).toContain('\x1b[1mbold\\u001b[8mhidden\x1b[0m');
+    },
+  );
+
+  test('are as they are where no terminal is', async () => {
+    const { stdout, output } = outputs({ colours: true });
+    await output.raw(bytes);
+    await output.copy(Readable.from([bytes]), 'stdout');
+    output.end();
+    expect(stdout.text).toBe(`${bytes}${bytes}`);
+  });
+
+  test('that break off within a character are shown before the next line', async () => {
+    const { stdout, output } = outputs({ terminal: true });
+    await output.raw(Buffer.from([0x61, 0xc2]));
+    output.line('next');
+    expect(stdout.text).toBe('a\ufffdnext\n');
+  });
+});
+
+test('a style that there is not is none', () => {
+  const { stdout, output } = outputs({ colours: true });
+  output.line(paint('constructor' as 'bold', 'word'));
+  expect(stdout.text).toBe('word\n');
+});
+
+test('a question and a line of a log are harmless', () => {
+  const { stdout, stderr, output } = outputs({ terminal: true });
+  output.ask(`Value of ${HOSTILE}: `);
+  output.logged(`${JSON.stringify({ msg: HOSTILE })}\n`);
+  expect(stderr.text).not.toMatch(CONTROL);
+  expect(stdout.text).not.toMatch(CONTROL);
+  expect(JSON.parse(stdout.text)).toEqual({ msg: HOSTILE });
+});
+
+test('the log of a service has no control character, whoever reads it', () => {
+  const lines = new Sink();
+  pino(LOG_SETTINGS, lines).error({ err: new Error(HOSTILE), name: HOSTILE }, HOSTILE);
+  expect(lines.text).not.toMatch(CONTROL);
+  expect(JSON.parse(lines.text)).toMatchObject({ msg: HOSTILE, err: { message: HOSTILE } });
+});
+
 test('without colours no escape sequence is written', () => {
   const { stdout, output } = outputs();
   output.line(paint('bold', 'name'));
@@ -76,8 +148,11 @@ test('a reader that has gone ends the command quietly', async () => {
     write: (_chunk, _encoding, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
   });
   const stderr = new Sink();
-  const colours = { stdout: false, stderr: false };
-  const output = new Output({ stdout: broken, stderr, json: true, colours, brokenPipe: gone.resolve });
+  const neither = { stdout: false, stderr: false };
+  const output = new Output({
+    ...{ stdout: broken, stderr, json: true, isTerminal: neither, colours: neither },
+    brokenPipe: gone.resolve,
+  });
   await output.item({ line: 1 }, () => undefined);
   await gone.promise;
   await output.item({ line: 2 }, () => undefined);
@@ -90,9 +165,9 @@ test('a slow reader slows a stream', async () => {
     highWaterMark: 1,
     write: (_chunk, _encoding, done) => void waiting.push(done),
   });
-  const colours = { stdout: false, stderr: false };
+  const neither = { stdout: false, stderr: false };
   const output = new Output({
-    ...{ stdout: slow, stderr: new Sink(), json: true, colours },
+    ...{ stdout: slow, stderr: new Sink(), json: true, isTerminal: neither, colours: neither },
     brokenPipe: () => undefined,
   });
   let isDone = false;
