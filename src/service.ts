@@ -88,6 +88,7 @@ export interface StartOptions {
 
 /** What every step of the start uses. */
 export interface Base extends ServiceTime {
+  readonly signingClock: Engine['signingClock'];
   readonly config: Config;
   readonly limits: Config['limits'];
   readonly log: Logger;
@@ -126,6 +127,7 @@ export async function startService(
     ...time,
     // Nodes agree on that of their database.
     clock: engine.clock,
+    signingClock: engine.signingClock,
     ...(options.connect && { connect: options.connect }),
   };
   let stopping: Promise<void> | undefined;
@@ -376,7 +378,7 @@ interface DeliverParts extends Pick<RouteParts, 'store' | 'targets' | 'calls'> {
 }
 
 function createDelivery(
-  { limits, log, metrics, clock, ticks, after }: Base,
+  { limits, log, metrics, clock, signingClock, ticks, after }: Base,
   { store, targets: { targets }, calls, webhooks }: DeliverParts,
 ): OpenDelivery {
   return openDelivery({
@@ -386,12 +388,9 @@ function createDelivery(
     webhookClient: webhooks,
     callLog: calls.log,
     metrics: metrics.registry,
-    limits,
-    clock,
-    ticks,
+    ...{ limits, clock, signingClock, ticks, after },
     randomBytes,
     chance: Math.random,
-    after,
     limitMet: (limit) => metrics.limitMet(limit),
     onError: (cause, what) => reported(log, what)(cause),
   });

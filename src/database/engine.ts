@@ -53,6 +53,8 @@ export interface Engine {
   readonly commitWaitMs?: number;
   /** Milliseconds since 1970, by a clock on which all nodes agree. */
   readonly clock: () => number;
+  /** The same, but never later than is true. */
+  readonly signingClock: () => number;
   /** Where the vault's key file is by default. */
   readonly folder: string;
   readonly integrity: IntegrityState;

@@ -173,70 +173,141 @@ export class GroupCommit {
   }
 }
 
+export interface GatheredOptions<Item> extends RunOptions {
+  /** The owner of an item: batches take items of owners in turn. All have one owner if absent. */
+  readonly ownerOf?: (item: Item) => string;
+  /** How much of a batch an item fills; 1 if absent. */
+  readonly weightOf?: (item: Item) => number;
+}
+
 /**
  * Items of one kind, written by one bulk statement for all items added in the same turn of the
  * event loop.
+ *
+ * Attack: an owner adds heavy items without a pause, and the light one of another waits for all of
+ * them. So a batch has a bound, and takes one item of each owner in turn.
  */
 export class Gathered<Item, Result> {
   readonly #commits: GroupCommit;
   readonly #write: (transaction: Database, items: readonly Item[]) => Promise<readonly Result[]>;
-  readonly #itemsMax: number;
-  readonly #options: RunOptions;
-  #open: { readonly items: Item[]; readonly results: Promise<readonly Answer<Result>[]> } | undefined;
+  readonly #weightMax: number;
+  readonly #options: GatheredOptions<Item>;
+  /** Owner → items that wait for a batch; the owner whose turn is next first. */
+  readonly #waiting = new Map<string, Gathering<Item, Result>[]>();
+  /** Whether a batch is requested that has not begun. */
+  #isRequested = false;
 
   /**
-   * @param itemsMax items of one bulk statement: it blocks the event loop while it runs
+   * @param weightMax weight of one bulk statement, which blocks the event loop while it runs; an
+   * item that is heavier has one of its own
    * @param write returns a result for each item, in order; run again with fewer items if it failed
    */
   constructor(
     commits: GroupCommit,
-    itemsMax: number,
+    weightMax: number,
     write: (transaction: Database, items: readonly Item[]) => Promise<readonly Result[]>,
-    options: RunOptions = {},
+    options: GatheredOptions<Item> = {},
   ) {
     this.#options = options;
     this.#commits = commits;
-    this.#itemsMax = itemsMax;
+    this.#weightMax = weightMax;
     this.#write = write;
   }
 
   /** Resolves once the item is committed. @throws the error of writing this item alone */
-  async add(item: Item): Promise<Result> {
-    const open = this.#open ?? this.#begin();
-    const index = open.items.push(item) - 1;
-    if (open.items.length >= this.#itemsMax) this.#open = undefined;
-    const answer = (await open.results)[index];
-    if (answer === undefined) throw new Error('Not every item that was written has a result.');
-    if ('cause' in answer) throw answer.cause;
-    return answer.result;
+  add(item: Item): Promise<Result> {
+    const owner = this.#options.ownerOf?.(item) ?? '';
+    return new Promise<Result>((resolve, reject) => {
+      const gathering = { item, resolve, reject };
+      const queue = this.#waiting.get(owner);
+      if (queue === undefined) this.#waiting.set(owner, [gathering]);
+      else queue.push(gathering);
+      this.#request();
+    });
   }
 
-  #begin() {
-    const items: Item[] = [];
-    const written = this.#commits.run((transaction) => {
-      // The batch is closed: later items go into the next one.
-      if (this.#open?.items === items) this.#open = undefined;
-      return this.#write(transaction, items);
-    }, this.#options);
-    const results = written.then(answers, (cause) => {
-      if (this.#open?.items === items) this.#open = undefined;
-      return this.#retryInHalves(items, cause);
-    });
-    const open = { items, results };
-    this.#open = open;
-    return open;
+  /** Requests a transaction for the items that wait. */
+  #request(): void {
+    if (this.#isRequested) return;
+    this.#isRequested = true;
+    // Chosen when the transaction runs, and kept: it may be run again.
+    let batch: readonly Gathering<Item, Result>[] | undefined;
+    const begin = (weightMax: number) => {
+      if (batch !== undefined) return batch;
+      batch = this.#take(weightMax);
+      this.#isRequested = false;
+      if (this.#waiting.size > 0) this.#request();
+      return batch;
+    };
+    const written = this.#commits.run(
+      (transaction) =>
+        this.#write(
+          transaction,
+          begin(this.#weightMax).map(({ item }) => item),
+        ),
+      this.#options,
+    );
+    void written.then(
+      (results) => answer(begin(0), results),
+      // Where no transaction could begin, all that wait have waited too long.
+      (cause) => this.#retryInHalves(begin(Number.POSITIVE_INFINITY), cause),
+    );
+  }
+
+  /** The items of the next batch, at least one: one of each owner in turn. */
+  #take(weightMax: number): Gathering<Item, Result>[] {
+    const { weightOf = () => 1 } = this.#options;
+    const taken: Gathering<Item, Result>[] = [];
+    let weight = 0;
+    for (let turn = first(this.#waiting); turn !== undefined; turn = first(this.#waiting)) {
+      const [owner, items] = turn;
+      const [next] = items;
+      if (next === undefined) break;
+      weight += weightOf(next.item);
+      if (weight > weightMax && taken.length > 0) break;
+      taken.push(next);
+      items.shift();
+      // To the end of the turns.
+      this.#waiting.delete(owner);
+      if (items.length > 0) this.#waiting.set(owner, items);
+    }
+    return taken;
   }
 
   /** Retries a failed batch in halves. Never rejects. */
-  async #retryInHalves(items: readonly Item[], cause: unknown): Promise<Answer<Result>[]> {
-    if (items.length <= 1 || cause instanceof DatabaseUnavailable) return items.map(() => ({ cause }));
-    const answered: Answer<Result>[] = [];
-    for (const half of halves(items)) {
-      const written = this.#commits.run((transaction) => this.#write(transaction, half), this.#options);
-      answered.push(...(await written.then(answers, (failure) => this.#retryInHalves(half, failure))));
+  async #retryInHalves(batch: readonly Gathering<Item, Result>[], cause: unknown): Promise<void> {
+    if (batch.length <= 1 || cause instanceof DatabaseUnavailable) {
+      for (const { reject } of batch) reject(cause);
+      return;
     }
-    return answered;
+    for (const half of halves(batch)) {
+      const items = half.map(({ item }) => item);
+      const written = this.#commits.run((transaction) => this.#write(transaction, items), this.#options);
+      await written.then(
+        (results) => answer(half, results),
+        (failure) => this.#retryInHalves(half, failure),
+      );
+    }
   }
+}
+
+/** An item that waits for its result. */
+interface Gathering<Item, Result> {
+  readonly item: Item;
+  resolve(result: Result): void;
+  reject(cause: unknown): void;
+}
+
+function answer<Item, Result>(batch: readonly Gathering<Item, Result>[], results: readonly Result[]): void {
+  for (const [index, { resolve, reject }] of batch.entries()) {
+    if (index < results.length) resolve(results[index] as Result);
+    else reject(new Error('Not every item that was written has a result.'));
+  }
+}
+
+function first<Key, Value>(map: ReadonlyMap<Key, Value>): [Key, Value] | undefined {
+  for (const entry of map) return entry;
+  return undefined;
 }
 
 /** Waits for all before it throws: none sends a statement after the transaction is rolled back. */
@@ -244,12 +315,6 @@ async function allOf<Result>(works: readonly Promise<Result>[]): Promise<Result[
   await Promise.allSettled(works);
   return Promise.all(works);
 }
-
-/** Result or error of one item. */
-type Answer<Result> = { readonly result: Result } | { readonly cause: unknown };
-
-const answers = <Result>(results: readonly Result[]): Answer<Result>[] =>
-  results.map((result) => ({ result }));
 
 function halves<Item>(items: readonly Item[]): [readonly Item[], readonly Item[]] {
   const middle = items.length >> 1;

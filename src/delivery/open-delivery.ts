@@ -33,6 +33,8 @@ export interface DeliveryParts extends Omit<IntakeParts, 'store' | 'worker' | 'l
   readonly callLog: Pick<CallLog, 'log'>;
   readonly metrics: MetricsRegistry;
   readonly limits: Limits;
+  /** Milliseconds since 1970, never later than is true. */
+  readonly signingClock: () => number;
   /** Monotonic clock, in milliseconds. */
   readonly ticks: () => number;
   /** From 0 to 1. */

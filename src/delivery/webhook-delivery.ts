@@ -34,6 +34,8 @@ export interface WebhookDeliveryParts {
   readonly limits: Pick<Limits, 'webhookPayloadBytes'>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** The same, never later than is true. */
+  readonly signingClock: () => number;
   /** Value of the header `User-Agent`. */
   readonly userAgent: string;
   limitMet(name: LimitName): void;
@@ -107,7 +109,7 @@ export class WebhookDelivery {
     delivery: DeliveryInFlight,
     { destination, payload }: DeliveryPayload,
   ): Promise<Attempted | typeof LOST> {
-    const { secrets, webhookClient, clock } = this.#parts;
+    const { secrets, webhookClient, clock, signingClock } = this.#parts;
     const { claim } = delivery;
     const target = installedName(claim.target);
     if (target === undefined) throw new Error('A webhook without an installation to sign it for.');
@@ -117,7 +119,7 @@ export class WebhookDelivery {
     if (clock() >= delivery.claimedUntil) return LOST;
     const body = Buffer.from(payload, 'utf8');
     // Rounded down: a receiver may refuse a signature of the future.
-    const signature = signatureHeader(signing, Math.floor(clock() / MS_PER_S), body);
+    const signature = signatureHeader(signing, Math.floor(signingClock() / MS_PER_S), body);
     delivery.isPosted = true;
     const result = await webhookClient.post({
       url: destination,

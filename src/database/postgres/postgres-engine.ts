@@ -65,6 +65,7 @@ export class PostgresEngine implements Engine {
   readonly commitWaitMs = COMMIT_WAIT_MS;
   readonly folder: string;
   readonly clock: () => number;
+  readonly signingClock: () => number;
   /** The server checks its own pages, if the cluster was made with checksums. */
   readonly integrity: IntegrityState = {
     ...{ integrity: 'unchecked', checkedAt: undefined, damagedTables: [] },
@@ -81,8 +82,9 @@ export class PostgresEngine implements Engine {
   constructor(options: PostgresOptions) {
     this.#options = options;
     this.folder = options.folder;
-    const clock = new DatabaseClock(options.ticks, options.wall);
+    const clock = new DatabaseClock(options.ticks, options.wall, (aheadMs) => noteApart(options, aheadMs));
     this.clock = clock.now;
+    this.signingClock = clock.passed;
     this.#availability = availabilityOf(options, () => this.#listener?.isBack());
     this.#pool = connectionPool({ ...connectionSettings(options.url), max: options.connections });
     this.#pool.on('connect', (client) => this.#clients.set(client, options.ticks()));
@@ -232,6 +234,16 @@ function whyNotNewAt(folder: string, schemas: readonly string[]): string | undef
   return (
     `a service has its tables in its schema ${schema}, which the search_path of this connection does not begin with. ` +
     'Set the search_path of the role or in the URL (?options=-c%20search_path%3D…), or name another database'
+  );
+}
+
+function noteApart({ note }: PostgresOptions, aheadMs: number): void {
+  const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+  const which = aheadMs > 0 ? 'ahead of' : 'behind';
+  note(
+    'warn',
+    `the clock of the database is ${seconds} s ${which} that of this machine: schedules, leases and the time of signatures ` +
+      'follow the database. Set both clocks, as by NTP',
   );
 }
 

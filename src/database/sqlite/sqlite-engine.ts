@@ -37,6 +37,7 @@ export class SqliteEngine implements Engine {
   /** It is a file of this machine. */
   readonly state = { reachable: true, writable: true };
   readonly clock: () => number;
+  readonly signingClock: () => number;
   readonly #options: SqliteEngineOptions;
   readonly #integrity: Integrity;
 
@@ -45,6 +46,7 @@ export class SqliteEngine implements Engine {
     this.#options = options;
     this.folder = folder;
     this.clock = clock;
+    this.signingClock = clock;
     this.#integrity = new Integrity({
       file: databaseFile(folder),
       clock,

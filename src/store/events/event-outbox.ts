@@ -27,8 +27,8 @@ import {
   type Recipients,
 } from './event-rows.ts';
 
-/** Requests of one transaction. */
-const REQUESTS_GATHERED = 500;
+/** Events of one transaction. A request with more has one of its own. */
+const EVENTS_GATHERED = 1_000;
 
 export interface EventOutboxParts {
   readonly commits: GroupCommit;
@@ -88,8 +88,14 @@ export class EventOutbox {
   constructor(parts: EventOutboxParts) {
     this.#parts = parts;
     this.#ids = new Sequence(parts.randomBytes);
-    this.#requests = new Gathered(parts.commits, REQUESTS_GATHERED, (transaction, requests) =>
-      this.#write(transaction, requests),
+    this.#requests = new Gathered(
+      parts.commits,
+      EVENTS_GATHERED,
+      (transaction, requests) => this.#write(transaction, requests),
+      {
+        ownerOf: ({ events: [event] }) => event?.organization ?? '',
+        weightOf: ({ events }) => events.length,
+      },
     );
   }
 

@@ -51,8 +51,11 @@ export class TaskOutbox {
   constructor(parts: TaskOutboxParts) {
     this.#parts = parts;
     this.#ids = new Sequence(parts.randomBytes);
-    this.#requests = new Gathered(parts.commits, TASKS_GATHERED, (transaction, requests) =>
-      this.#write(transaction, requests),
+    this.#requests = new Gathered(
+      parts.commits,
+      TASKS_GATHERED,
+      (transaction, requests) => this.#write(transaction, requests),
+      { ownerOf: ({ event }) => event.organization },
     );
   }
 

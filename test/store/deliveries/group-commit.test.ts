@@ -197,6 +197,24 @@ describe('gathered items', () => {
     expect(await committed()).toEqual([1, 2, 3, 4, 5]);
   });
 
+  // Attack: one owner adds heavy items without a pause.
+  test('of owners are written in turn, and no more at once than the maximum weighs', async () => {
+    const { commits } = await opened();
+    const batches: string[] = [];
+    const items = new Gathered<string, string>(
+      commits,
+      3,
+      async (_, batch) => {
+        batches.push(batch.join(' '));
+        return batch;
+      },
+      { ownerOf: ([owner = '']) => owner, weightOf: (item) => (item.startsWith('a') ? 2 : 1) },
+    );
+    const added = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2'].map((item) => items.add(item));
+    expect(await Promise.all(added)).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2']);
+    expect(batches).toEqual(['a1 b1', 'c1 a2', 'b2 a3', 'a4']);
+  });
+
   test('go into the next batch if one is being written', async () => {
     const { commits, committed } = await opened();
     const late: Promise<number>[] = [];

@@ -258,6 +258,7 @@ export class Delivering {
       webhookClient,
       limits,
       clock,
+      signingClock: clock,
       userAgent: USER_AGENT,
       limitMet: () => undefined,
     });

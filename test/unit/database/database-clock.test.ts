@@ -1,7 +1,7 @@
 /**
  * The clock that all nodes share: the database tells the time, and the monotonic clock counts on.
  */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DatabaseClock } from '../../../src/database/postgres/database-clock.ts';
 
 /** A clock over ticks that the test sets; the machine's own clock is an hour late. */
@@ -71,4 +71,49 @@ test('while all answers take long, each is used', () => {
   answer(7_000_000, 1_000);
   answer(7_004_000, 1_000);
   expect(clock.now()).toBe(7_004_500);
+});
+
+describe('the time of signatures', () => {
+  /** The machine's clock is so far ahead of the database. */
+  function signingAt(machineAheadMs: number) {
+    const time = { ticks: 0 };
+    const apart: number[] = [];
+    const wall = () => 7_000_000 + machineAheadMs + time.ticks;
+    const clock = new DatabaseClock(
+      () => time.ticks,
+      wall,
+      (aheadMs) => apart.push(aheadMs),
+    );
+    /** The database tells its true time; the answer is late, but not the question. */
+    const answer = (ms: number) => {
+      const asked = time.ticks;
+      time.ticks += ms;
+      clock.read({ asked, answered: time.ticks, now: 7_000_000 + time.ticks });
+    };
+    return { time, clock, apart, answer };
+  }
+
+  test('is not later than that of the database, however an answer was delayed', () => {
+    const { time, clock, answer } = signingAt(50);
+    answer(200);
+    expect([clock.now(), clock.passed()]).toEqual([7_000_300, 7_000_200]);
+    time.ticks += 0.9;
+    expect(clock.passed()).toBe(7_000_200);
+  });
+
+  test('is not later than that of the machine', () => {
+    const { clock, answer } = signingAt(-59_000);
+    answer(0);
+    expect([clock.now(), clock.passed()]).toEqual([7_000_000, 6_941_000]);
+  });
+
+  test.each([-60_000, 300_000])(
+    'follows the database where the machine is %i ms off, with one warning',
+    (ms) => {
+      const { clock, apart, answer } = signingAt(ms);
+      answer(0);
+      answer(0);
+      expect([clock.passed(), apart]).toEqual([7_000_000, [-ms]]);
+    },
+  );
 });
