@@ -45,7 +45,7 @@ export async function openDatabase(dialect: Dialect, refusal?: Refusal): Promise
     await database.destroy();
     throw new NewerSchema(unknown);
   }
-  if (applied.length === 0 && refusal !== undefined) await refuseNew(database, refusal);
+  if (refusal !== undefined) await refuseNew(database, refusal);
   // Mostly there is nothing to do, and no need to look at all tables, or to wait for a lock.
   if (applied.length === Object.keys(MIGRATIONS).length) return database;
   const migrator = new Migrator({
@@ -66,8 +66,9 @@ export async function openDatabase(dialect: Dialect, refusal?: Refusal): Promise
  *
  * @throws if the database may not be new
  */
-async function refuseNew(database: Database, refusal: Refusal): Promise<void> {
+export async function refuseNew(database: Database, refusal: Refusal): Promise<void> {
   try {
+    if ((await migrationsIn(database)).length > 0) return;
     const tables = await database.introspection.getTables();
     const why = refusal(tables.filter(({ name }) => name === TABLE).map(({ schema = '' }) => schema));
     if (why !== undefined) throw new Error(why);

@@ -13,7 +13,6 @@ import type { Notice } from '../notices.ts';
 import type { Availability } from './availability.ts';
 import type { DatabaseClock } from './database-clock.ts';
 import { beginSession, endSession } from './postgres-clients.ts';
-import { CHANNEL } from './postgres-driver.ts';
 
 /** Between two questions for the time. */
 const BEAT_MS = 1_000;
@@ -25,11 +24,23 @@ const SILENT_MS = 1_000;
 /** How long caches are used without a sign of the database. */
 export const CACHED_WITHOUT_DATABASE_MS = 60_000;
 
+/**
+ * Notices, and characters of them, that are read between two beats. Attack: a role that has read
+ * the name of the channel sends as many as the server takes; each would make the node read again
+ * what it had cached. What is beyond is dropped unread, and counts as missed once a beat.
+ */
+const NOTICES_MAX = 2_000;
+const NOTICE_CHARS_MAX = 1_048_576;
+
 const TIME = 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now';
 
 export interface NodeConnectionParts {
   /** Makes a client that is not connected. */
   client(): Client;
+  /** Name of the channel of notices. */
+  channel(): string;
+  /** More notices arrive than are read. Called once for each beat with such notices. */
+  flooded(): void;
   /** Marks the notices of this node, which it does not receive itself. */
   readonly node: string;
   readonly clock: DatabaseClock;
@@ -56,6 +67,9 @@ export class NodeConnection {
   #isBeating = false;
   #isLost = false;
   #bound: NodeJS.Timeout | undefined;
+  /** Of the notices since the last beat. */
+  #notices = 0;
+  #noticeChars = 0;
 
   constructor(parts: NodeConnectionParts) {
     this.#parts = parts;
@@ -92,7 +106,7 @@ export class NodeConnection {
       await client.connect();
       beginSession(client);
       client.on('notification', ({ payload }) => this.#receive(payload));
-      await client.query(`listen ${CHANNEL}`);
+      await client.query(`listen ${client.escapeIdentifier(this.#parts.channel())}`);
       this.#client = client;
       await this.#parts.connected(client);
       await this.#readClock(client);
@@ -123,6 +137,7 @@ export class NodeConnection {
 
   /** Never rejects. */
   async #beat(): Promise<void> {
+    this.#endCount();
     const isNew = this.#client === undefined;
     this.#isBeating = true;
     try {
@@ -178,15 +193,31 @@ export class NodeConnection {
     if (client !== undefined) void endSession(client);
   }
 
+  get #isFlooded(): boolean {
+    return this.#notices > NOTICES_MAX || this.#noticeChars > NOTICE_CHARS_MAX;
+  }
+
+  #endCount(): void {
+    const wasFlooded = this.#isFlooded;
+    this.#notices = 0;
+    this.#noticeChars = 0;
+    if (!wasFlooded) return;
+    this.#parts.flooded();
+    this.#listener?.missedNotices();
+  }
+
   /** A payload of another version of Annex, or of another program, is skipped. */
-  #receive(payload: string | undefined): void {
+  #receive(payload = ''): void {
+    this.#notices += 1;
+    this.#noticeChars += payload.length;
+    if (this.#isFlooded) return;
     const notice = parsed(payload);
     if (notice === undefined || notice.from === this.#parts.node) return;
     this.#listener?.noticed(notice);
   }
 }
 
-function parsed(payload = ''): (Notice & { readonly from: string }) | undefined {
+function parsed(payload: string): (Notice & { readonly from: string }) | undefined {
   try {
     const notice = JSON.parse(payload) as Partial<Notice & { from: string }>;
     const { change, about, from } = notice;

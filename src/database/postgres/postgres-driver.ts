@@ -22,11 +22,10 @@ import { DatabaseUnavailable } from '../unavailable.ts';
 import { arrayParameter } from './array-parameter.ts';
 import type { Availability } from './availability.ts';
 import { bulkSql, updateOfFoundSql } from './bulk-sql.ts';
+import { LOCK, NOTIFY, slotsOf } from './node-tables.ts';
 import { holdWrites } from './postgres-clients.ts';
 import { endsConnection, translated } from './postgres-errors.ts';
 
-/** Changes of one deployment; a database has one. */
-export const CHANNEL = 'annex_changes';
 /**
  * Other isolation levels may be the default of the server. Everything here is written for this one,
  * with row locks, locks on names and fences.
@@ -37,7 +36,6 @@ const BEGIN = 'begin isolation level read committed';
  * memory.
  */
 const UNAWAITED_MAX = 4;
-const LOCK = 'select pg_advisory_xact_lock(hashtextextended($1, 0))';
 
 export class PostgresDriver implements Driver {
   readonly #pool: Pool;
@@ -165,11 +163,13 @@ class PostgresConnection implements DatabaseConnection {
   async #carryOut<Row>(command: EngineCommand): Promise<QueryResult<Row>> {
     if (command instanceof UpdateOfFound) return { rows: await this.#updateFound<Row>(command) };
     if (command instanceof BulkRows) return { rows: await this.#bulk<Row>(command) };
-    if (command instanceof LockNames)
-      for (const name of command.names) await this.#send({ name: LOCK, text: LOCK, values: [name] });
-    else if (command instanceof SendNotice) {
+    if (command instanceof LockNames) {
+      const slots = slotsOf(command.names);
+      const { rows } = await this.#prepared(LOCK, [`{${slots.join()}}`]);
+      if (rows.length !== slots.length) throw new Error('The table name_locks lacks rows.');
+    } else if (command instanceof SendNotice) {
       const payload = JSON.stringify({ ...command.notice, from: this.#node });
-      await this.#send({ text: 'select pg_notify($1, $2)', values: [CHANNEL, payload] });
+      await this.#prepared(NOTIFY, [payload]);
     } else throw new Error(`PostgreSQL does not know the command ${command.constructor.name}.`);
     return { rows: [] };
   }

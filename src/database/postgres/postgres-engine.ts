@@ -7,7 +7,7 @@
 import { mkdir } from 'node:fs/promises';
 import { Kysely } from 'kysely';
 import { Client, type Pool } from 'pg';
-import { hasThisSchema, openDatabase, type Refusal } from '../database.ts';
+import { hasThisSchema, openDatabase, type Refusal, refuseNew } from '../database.ts';
 import type { DatabaseState, Engine, EngineListener, IntegrityState } from '../engine.ts';
 import type { Database, Tables } from '../tables.ts';
 import { DatabaseUnavailable } from '../unavailable.ts';
@@ -18,9 +18,11 @@ import { CutSessions } from './cut-sessions.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { leaveRoom } from './fill-factor.ts';
 import { NodeConnection } from './node-connection.ts';
+import { aloneInStart, LOCK, nodeTables, slotOfWork, TRY_LOCK } from './node-tables.ts';
 import { beginSession, connectionPool, connectionSettings, cutOff, endSession } from './postgres-clients.ts';
 import { PostgresDialect } from './postgres-dialect.ts';
 import { translated } from './postgres-errors.ts';
+import { closeToOthers } from './public-access.ts';
 import { hasUnfinishedCopy } from './unfinished-copy.ts';
 
 /** Migrations may rewrite an index of a large table, and a copy reads whole tables. */
@@ -78,6 +80,7 @@ export class PostgresEngine implements Engine {
   readonly #availability: Availability;
   readonly #connection: NodeConnection;
   #listener: EngineListener | undefined;
+  #channel = '';
 
   constructor(options: PostgresOptions) {
     this.#options = options;
@@ -96,6 +99,9 @@ export class PostgresEngine implements Engine {
           ...connectionSettings(options.url),
           ...{ query_timeout: BEAT_ANSWER_MS, connectionTimeoutMillis: BEAT_CONNECT_MS },
         }),
+      channel: () => this.#channel,
+      flooded: () =>
+        options.note('warn', 'more notices of changes arrive than nodes send: the rest counts as missed'),
       node: options.node,
       clock,
       ticks: options.ticks,
@@ -125,10 +131,14 @@ export class PostgresEngine implements Engine {
       // First: a newer version must not change the schema under a copy.
       if (await hasUnfinishedCopy(database)) throw new Error(COPY_UNFINISHED);
       // Mostly it does, and a connection with the time-outs of migrations is not needed.
-      if (!(await hasThisSchema(database))) await this.#migrate();
+      const isMigrated = await hasThisSchema(database);
+      const isNew = !isMigrated && (await this.#migrate());
       // Its time-out is not reported: a table locked for maintenance says nothing of the database.
-      else await leaveRoom(new Kysely<Tables>({ dialect: new PostgresDialect(this.#pool, node) }));
+      if (isMigrated) await leaveRoom(new Kysely<Tables>({ dialect: new PostgresDialect(this.#pool, node) }));
+      this.#channel = await nodeTables(database);
       await this.#connection.open();
+      const warning = await closeToOthers(this.#pool, isNew);
+      if (warning !== undefined) note('warn', warning);
       if (await this.#isUnsynced())
         note('warn', 'this PostgreSQL runs with fsync = off: a power cut loses acknowledged events');
       if (version !== undefined) await noteVersion(this.#pool, version);
@@ -150,13 +160,12 @@ export class PostgresEngine implements Engine {
   }
 
   async alone<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    return this.#underLock('select pg_advisory_lock(hashtextextended($1, 1))', name, work);
+    return this.#underLock(LOCK, name, work);
   }
 
   async unlessElsewhere(name: string, work: () => Promise<void>): Promise<boolean> {
-    const sql = 'select pg_try_advisory_lock(hashtextextended($1, 1)) as is_ours';
     let hasRun = false;
-    await this.#underLock(sql, name, async () => {
+    await this.#underLock(TRY_LOCK, name, async () => {
       hasRun = true;
       await work();
     });
@@ -168,18 +177,22 @@ export class PostgresEngine implements Engine {
     await this.#connection.close();
   }
 
-  /** Uses a connection of its own: a lock is lost with its connection, and must not be returned. */
+  /**
+   * Uses a connection of its own: a lock is lost with its connection, and must not be returned. Its
+   * transaction lasts as long as the work.
+   */
   async #underLock<Result>(sql: string, name: string, work: () => Promise<Result>): Promise<Result> {
     const client = new Client({
       ...connectionSettings(this.#options.url),
-      ...{ lock_timeout: 0, statement_timeout: 0, query_timeout: 0 },
+      ...{ lock_timeout: 0, statement_timeout: 0, query_timeout: 0, idle_in_transaction_session_timeout: 0 },
     });
     client.on('error', () => undefined);
     try {
       await client.connect();
       beginSession(client);
-      const { rows } = await client.query<{ is_ours?: boolean }>(sql, [name]);
-      if (rows[0]?.is_ours === false) return undefined as Result;
+      await client.query('begin');
+      const { rows } = await client.query(sql, [[slotOfWork(name)]]);
+      if (rows.length === 0) return undefined as Result;
       return await work();
     } catch (cause) {
       throw translated(cause);
@@ -189,11 +202,17 @@ export class PostgresEngine implements Engine {
     }
   }
 
-  async #migrate(): Promise<void> {
+  /** @returns whether there was no schema before */
+  async #migrate(): Promise<boolean> {
     const { url, node, folder } = this.#options;
+    let isNew = false;
     try {
-      const database = await openMigrated(url, node, (schemas) => whyNotNewAt(folder, schemas));
+      const database = await openMigrated(url, node, (schemas) => {
+        isNew = true;
+        return whyNotNewAt(folder, schemas);
+      });
       await database.destroy();
+      return isNew;
     } catch (failure) {
       throw (await newerSchema(this.#options, failure)) ?? failure;
     }
@@ -212,18 +231,25 @@ export class PostgresEngine implements Engine {
  * @param refusal why it may not be a new one
  */
 export async function openMigrated(url: string, node: string, refusal?: Refusal): Promise<Database> {
-  const pool = connectionPool({
+  const settings = {
     ...connectionSettings(url),
-    ...{ max: 2, statement_timeout: LONG_MS, query_timeout: LONG_MS },
-    lock_timeout: LONG_MS,
-  });
+    ...{ statement_timeout: LONG_MS, query_timeout: LONG_MS, lock_timeout: LONG_MS },
+  };
+  // A transaction on a connection of its own holds the lock meanwhile.
+  const locking = connectionPool({ ...settings, max: 1, idle_in_transaction_session_timeout: 0 });
+  const pool = connectionPool({ ...settings, max: 2 });
+  const start = new Kysely<Tables>({ dialect: new PostgresDialect(locking, node) });
   try {
-    const database = await openDatabase(new PostgresDialect(pool, node), refusal);
+    if (refusal !== undefined) await refuseNew(start, refusal);
+    await nodeTables(start);
+    const database = await aloneInStart(start, () => openDatabase(new PostgresDialect(pool, node)));
     await leaveRoom(database);
     return database;
   } catch (failure) {
     if (!pool.ended) await pool.end();
     throw failure;
+  } finally {
+    if (!locking.ended) await locking.end();
   }
 }
 

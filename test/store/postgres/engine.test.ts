@@ -167,7 +167,7 @@ describe('a notice', () => {
   test('attack: a payload that no node has sent is skipped', async () => {
     const { one, two } = await nodes(2);
     for (const payload of ['', 'no JSON', '{}', '[]', 'null', '{"change":1,"about":[],"from":"x"}'])
-      await sql`select pg_notify('annex_changes', ${payload})`.execute(one.database);
+      await sql`select pg_notify(name, ${payload}) from notice_channel`.execute(one.database);
     await announce(one.database, 'tokens');
     await expect.poll(() => two.heard).toEqual([{ change: 'tokens', about: [] }]);
   });
@@ -178,7 +178,9 @@ describe('a notice', () => {
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
     );
     for (const { heard } of [one, two]) await expect.poll(() => heard).toEqual(['missed', 'back']);
-    await expect.poll(() => two.notes.map((note) => note.split(':')[0])).toEqual(['warn', 'error', 'info']);
+    await expect
+      .poll(() => two.notes.map((note) => note.split(':')[0]))
+      .toEqual(['warn', 'warn', 'error', 'info']);
     // Connections of the pool that were ended are replaced.
     await expect.poll(() => announce(one.database, 'tokens').then(() => 'sent', String)).toBe('sent');
     await expect.poll(() => two.heard).toContainEqual({ change: 'tokens', about: [] });

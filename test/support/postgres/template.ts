@@ -5,6 +5,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Client, Pool } from 'pg';
 import { openDatabase } from '../../../src/database/database.ts';
+import { nodeTables } from '../../../src/database/postgres/node-tables.ts';
 import { connectionSettings } from '../../../src/database/postgres/postgres-clients.ts';
 import { PostgresDialect } from '../../../src/database/postgres/postgres-dialect.ts';
 
@@ -48,6 +49,7 @@ export async function makeTemplate(server: string): Promise<Template> {
   );
   const pool = new Pool({ ...connectionSettings(databaseAt(server, name)), max: 2 });
   const database = await openDatabase(new PostgresDialect(pool, randomUUID()));
+  await nodeTables(database);
   await database.destroy();
   return { name, copied };
 }
