@@ -19,6 +19,8 @@ export const WORDS = {
   moreChoices: 'Show more',
   cutOff: 'This is longer than can be shown. The rest is cut off.',
   frameOf: 'Page of',
+  stoppedPage: 'This page took the keyboard, or sent too much.',
+  showPage: 'Show this page',
   opensElsewhere: 'opens in a new tab',
   failed: 'This did not work.',
   unreachable: 'There was no answer.',

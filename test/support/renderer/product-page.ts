@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, CDPSession, Locator, Page } from 'playwright-core';
 import { componentsModule } from '../../../packages/components/build.ts';
 import { builtOnce } from '../built-once.ts';
 import type { Installed, TestService } from '../service.ts';
@@ -43,15 +43,23 @@ export interface Told {
 
 export class ProductPage {
   readonly page: Page;
+  readonly #session: CDPSession;
   readonly #watched: Watched;
   readonly #browser: Browser;
   readonly #server: Server;
 
-  private constructor(browser: Browser, server: Server, page: Page, watched: Watched) {
-    this.#browser = browser;
-    this.#server = server;
-    this.page = page;
-    this.#watched = watched;
+  private constructor(parts: {
+    browser: Browser;
+    server: Server;
+    page: Page;
+    session: CDPSession;
+    watched: Watched;
+  }) {
+    this.#browser = parts.browser;
+    this.#server = parts.server;
+    this.page = parts.page;
+    this.#session = parts.session;
+    this.#watched = parts.watched;
   }
 
   /** @param shown an installation whose components the page shows; none if it answers itself */
@@ -78,7 +86,8 @@ export class ProductPage {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const browser = await startChromium();
     const page = await browser.newPage();
-    const product = new ProductPage(browser, server, page, await watchPage(page));
+    const session = await page.context().newCDPSession(page);
+    const product = new ProductPage({ browser, server, page, session, watched: await watchPage(page) });
     await product.#open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     return product;
   }
@@ -108,9 +117,12 @@ export class ProductPage {
     return this.run(`product.mount(JSON.parse(${JSON.stringify(JSON.stringify(shown))}))`);
   }
 
-  /** Runs code in the page. */
-  run<T>(code: string): Promise<T> {
-    return this.page.evaluate(code) as Promise<T>;
+  /** Runs code in the page. Unlike `page.evaluate`, it does not count as an act of the user. */
+  async run<T>(code: string): Promise<T> {
+    const parameters = { expression: code, awaitPromise: true, returnByValue: true };
+    const { result, exceptionDetails } = await this.#session.send('Runtime.evaluate', parameters);
+    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    return result.value as T;
   }
 
   get component(): Locator {

@@ -28,3 +28,28 @@ export function readFrameMessage(message: unknown): Action | undefined {
     return undefined;
   }
 }
+
+/**
+ * Whether a message is larger than any that has a meaning. The size of a message is known only once
+ * it is read, which takes the time that its size needs; so no second one of that page is read.
+ */
+export function isTooLarge(message: unknown): boolean {
+  /** One more than there may be. */
+  const seen = LIMITS.dataValues + 1;
+  const waiting = [message];
+  let chars = 0;
+  for (let values = 0; waiting.length > 0; values += 1) {
+    const value = waiting.pop();
+    if (typeof value === 'string') chars += value.length;
+    else if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) chars += value.byteLength;
+    else if (value instanceof Map || value instanceof Set) waiting.push(...[...value].slice(0, seen).flat());
+    else if (Array.isArray(value)) waiting.push(...value.slice(0, seen));
+    else if (isObject(value))
+      for (const name of Object.keys(value).slice(0, seen)) {
+        chars += name.length;
+        waiting.push(value[name]);
+      }
+    if (chars > LIMITS.messageChars || values + waiting.length >= seen) return true;
+  }
+  return false;
+}

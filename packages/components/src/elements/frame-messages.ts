@@ -8,12 +8,17 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { DrawnNode } from '../drawing/drawn-tree.ts';
-import { FRAME_VERSION, readFrameMessage } from '../drawing/frame-message.ts';
+import { FRAME_VERSION, isTooLarge, readFrameMessage } from '../drawing/frame-message.ts';
 import { numberMember, objectMember } from '../drawing/json.ts';
 import { useScope } from './scope.ts';
 
-/** Messages of one page in each ten seconds. Attack: a page that posts messages without end. */
+/** Messages of one page in each ten seconds that are read. */
 const MESSAGES_MAX = 50;
+/**
+ * Messages of one page in each ten seconds. Attack: a page that posts messages without end, each of
+ * which the page of the product has to take. Only without its frame it sends no more.
+ */
+const FLOOD_MESSAGES = 1_000;
 const WINDOW_MS = 10_000;
 
 interface FrameParts {
@@ -22,9 +27,11 @@ interface FrameParts {
   /** The data for the page, as JSON. */
   readonly data: string;
   readonly resize: (aspectRatio: number) => void;
+  /** Removes the frame. */
+  readonly stop: () => void;
 }
 
-export function useFrameMessages({ node, frame, data, resize }: FrameParts): void {
+export function useFrameMessages({ node, frame, data, resize, stop }: FrameParts): void {
   const { session } = useScope();
   const isReady = useRef(false);
   const rate = useRef({ since: 0, count: 0 });
@@ -35,8 +42,13 @@ export function useFrameMessages({ node, frame, data, resize }: FrameParts): voi
   };
   const receive = (event: MessageEvent) => {
     if (frame.current === null || event.source !== frame.current.contentWindow) return;
-    if (!isWithinRate(rate.current, event.timeStamp)) return;
-    const action = readFrameMessage(event.data);
+    const count = counted(rate.current, event.timeStamp);
+    if (count > FLOOD_MESSAGES) stop();
+    // Counted before it is read: the browser makes `data` of the bytes where it is asked for.
+    if (count > MESSAGES_MAX) return;
+    const { data } = event;
+    if (isTooLarge(data)) return stop();
+    const action = readFrameMessage(data);
     if (action === undefined) return;
     if (action.action === '@webframe.ready') {
       isReady.current = true;
@@ -59,11 +71,12 @@ export function useFrameMessages({ node, frame, data, resize }: FrameParts): voi
   }, [data]);
 }
 
-function isWithinRate(rate: { since: number; count: number }, now: number): boolean {
+/** Counts a message. @returns how many there are in this window */
+function counted(rate: { since: number; count: number }, now: number): number {
   if (now - rate.since > WINDOW_MS) {
     rate.since = now;
     rate.count = 0;
   }
   rate.count += 1;
-  return rate.count <= MESSAGES_MAX;
+  return rate.count;
 }

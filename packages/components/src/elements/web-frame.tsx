@@ -7,43 +7,62 @@ import { isObject, member, numberMember, objectMember } from '../drawing/json.ts
 import { webUrl } from '../drawing/urls.ts';
 import { FailureNote } from './button.tsx';
 import { Children } from './children.tsx';
+import { useFrameFocus } from './frame-focus.ts';
 import { useFrameMessages } from './frame-messages.ts';
 import { boundedRatio } from './image.tsx';
 import { type ElementProps, useProgress, useScope } from './scope.ts';
 
 const RATIO = 16 / 9;
 
+/** Whether the page is shown: `wanted` once the user has pressed the button in its place. */
+type Shown = 'at first' | 'stopped' | 'wanted';
+
 export function WebFrame({ node }: ElementProps) {
   const { session, stage } = useScope();
   const frame = useRef<HTMLIFrameElement>(null);
   const [ratio, setRatio] = useState<number | undefined>(undefined);
+  const [shown, setShown] = useState<Shown>('at first');
   const { failure } = useProgress(node.path);
   const source = objectMember(node.attributes, 'source') ?? {};
   const url = webUrl(session.client.dynamic(member(source, 'url')));
   const data = frameData(objectMember(node.attributes, 'data') ?? {}, (value) =>
     session.client.dynamic(value),
   );
-  useFrameMessages({ node, frame, data: JSON.stringify(data), resize: setRatio });
+  const stop = () => setShown('stopped');
+  const isShown = url !== undefined && shown !== 'stopped';
+  const loaded = useFrameFocus({ frame, isShown, isWanted: shown === 'wanted', stop });
+  useFrameMessages({ node, frame, data: JSON.stringify(data), resize: setRatio, stop });
   useEffect(() => setRatio(undefined), [url]);
   if (url === undefined) return null;
-  const aspectRatio = boundedRatio(ratio ?? numberMember(node.attributes, 'aspectRatio') ?? RATIO);
+  const aspectRatio = String(boundedRatio(ratio ?? numberMember(node.attributes, 'aspectRatio') ?? RATIO));
+  const title = `${stage.words.frameOf} ${new URL(url).host}`;
   return (
     <div class="webframe">
-      {/*
-       * Attack: a page that runs with the origin of this one, opens windows, moves the whole page
-       * elsewhere, or asks for the camera. A frame without `allow-same-origin` has no origin, and
-       * none of the other permissions is given.
-       */}
-      <iframe
-        ref={frame}
-        src={url}
-        title={`${stage.words.frameOf} ${new URL(url).host}`}
-        sandbox="allow-scripts"
-        allow=""
-        referrerpolicy="no-referrer"
-        loading="lazy"
-        style={{ aspectRatio: String(aspectRatio) }}
-      />
+      {isShown ? (
+        /*
+         * Attack: a page that runs with the origin of this one, opens windows, moves the whole page
+         * elsewhere, or asks for the camera. A frame without `allow-same-origin` has no origin, and
+         * none of the other permissions is given.
+         */
+        <iframe
+          ref={frame}
+          src={url}
+          title={title}
+          sandbox="allow-scripts"
+          allow=""
+          referrerpolicy="no-referrer"
+          loading="lazy"
+          style={{ aspectRatio }}
+          onLoad={loaded}
+        />
+      ) : (
+        <div class="stopped" role="group" aria-label={title} style={{ aspectRatio }}>
+          <span role="status">{stage.words.stoppedPage}</span>
+          <button type="button" class="button secondary" onClick={() => setShown('wanted')}>
+            {stage.words.showPage}
+          </button>
+        </div>
+      )}
       <div class="buttons">
         <Children nodes={node.slots['buttons'] ?? []} />
       </div>

@@ -143,6 +143,11 @@ pre.code { padding: 8px; overflow-x: auto; white-space: pre; background: var(--r
 .codeblock textarea { border: 0; border-radius: 0; padding: 8px; line-height: inherit; background: var(--raised); resize: vertical; }
 .webframe { display: grid; gap: 8px; }
 .webframe iframe { inline-size: 100%; border: 1px solid var(--line); border-radius: var(--radius); background: #ffffff; color-scheme: light; }
+.stopped {
+  display: flex; flex-direction: column; align-items: center; justify-content: center; gap: 8px; padding: 8px;
+  overflow: auto; border: 1px solid var(--line); border-radius: var(--radius); color: var(--quiet); font-size: 13px;
+}
+.stopped .button { align-self: center; flex: none; }
 .steps { display: flex; flex-wrap: wrap; gap: 4px; padding: 0; list-style: none; }
 .stepper { display: flex; flex-direction: column; gap: var(--gap); }
 .step-number { display: inline-grid; place-items: center; inline-size: 22px; block-size: 22px; border-radius: 50%; background: var(--raised); font-size: 12px; flex: none; }
