@@ -42,8 +42,12 @@ export function* jpegSteps(content: Uint8Array): Generator<void, ImageReading, v
       const data = bytes.subarray(at + 2, at + length);
       at += length;
       if (length < 2 || at > bytes.length) return fault(length < 2 ? DAMAGED : CUT_OFF);
-      if (isFrame(marker)) size ??= sizeOf(data);
-      if (isFrame(marker) && size === undefined) return fault(DAMAGED);
+      if (isFrame(marker)) {
+        // Attack: a small frame, and behind it a huge one that a lenient decoder shows.
+        if (size !== undefined) return fault(DAMAGED);
+        size = sizeOf(data);
+        if (size === undefined) return fault(DAMAGED);
+      }
       if (marker === SCAN) {
         hasPixels = true;
         at = yield* endOfScan(bytes, at);

@@ -30,6 +30,7 @@ const WORKER = `export default {
     const event = JSON.parse((await request.formData()).get('event'));
     if (event.type === 'fetch_visitor_authentication')
       return new Response(JSON.stringify(event), { status: 302, headers: { location: 'https://id.example/login' } });
+    if (event.props?.empty) return new Response('[' + '{},'.repeat(event.props.empty) + '{}]', { status: event.props.status ?? 200 });
     if (event.type.startsWith('content_compute_')) return event.props?.text ? new Response(event.props.text) : Response.json(event);
     return new Response('no', { status: 406 });
   },
@@ -147,10 +148,24 @@ describe('a content source', () => {
     ]);
   });
 
+  // Attack: its values are never read by the host, and millions of them would block the event loop.
+  test('passes on megabytes of empty objects, and reads no reason in them', async () => {
+    const empty = 2_000_000;
+    const compute = (props: object) =>
+      post('worker', '/content-sources/a/compute', { type: 'content_compute_revision', props });
+    expect((await compute({ empty })).body).toHaveLength(empty + 1);
+    const failed = await compute({ empty, status: 500 });
+    expect([codeOf(failed), failed.error.message.endsWith('has the status 500.')]).toEqual([
+      '502 ANSWER_INVALID',
+      true,
+    ]);
+  });
+
   test.each([
     ['sdk', 'models', { fail: true }, 'status 409: Connect it first'],
     ['sdk', 'none', {}, 'Content source none not found'],
     ['worker', 'a', { text: 'text' }, 'is not JSON'],
+    ['worker', 'a', { text: '{"a":1,}' }, 'is not JSON'],
     ['worker', 'a', { text: '['.repeat(2_000) }, 'is nested too deep'],
   ])('of %s that has no JSON is 502 with the reason', async (name, source, props, why) => {
     const json = { type: 'content_compute_revision', props };

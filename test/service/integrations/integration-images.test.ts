@@ -93,6 +93,9 @@ describe('a JPEG image', () => {
     ['no frame', made(segment(0xe0, [1]), scan, end), 'cut off'],
     ['no pixels', made(frame, end), 'cut off'],
     ['no width', made(segment(0xc0, [8, 0, 4, 0, 0, 1]), scan, end), 'damaged'],
+    // Attack: a small frame for this check, and a huge one for a decoder that takes the last.
+    ['two frames', made(frame, segment(0xc2, [8, 0xff, 0xff, 0xff, 0xff, 1]), scan, end), 'damaged'],
+    ['a frame behind its pixels', made(frame, scan, frame, scan, end), 'damaged'],
     ['bytes between segments', made(segment(0xe0, [1]), Buffer.from('<script>')), 'damaged'],
     // Attack: an image by its beginning, an archive or a page by its end.
     ['an archive behind it', Buffer.concat([whole, Buffer.from('PK\x03\x04')]), 'something else behind it'],

@@ -9,7 +9,7 @@
 import Type from 'typebox';
 import type { Dispatch } from '../../../calls/dispatch.ts';
 import type { Limits } from '../../../limits.ts';
-import { isTooDeep } from '../../../model/json-depth.ts';
+import { jsonForm } from '../../../model/json-text.ts';
 import { LEVELS } from '../../../model/level.ts';
 import { limitError } from '../../../model/limit-met.ts';
 import { eventIds } from '../../../model/target.ts';
@@ -87,29 +87,28 @@ export function contentSourceRoutes(app: TypedApp, parts: ContentSourceRoutePart
         if (used > max) throw limitError('REQUEST_TOO_LARGE', { name: 'envelopePartBytes', max, used });
         const call = { ...parts, bytesMax: ANSWER_BYTES_MAX };
         const answer = await integrationAnswer(call, { request, reply }, target, event);
-        return reply.type('application/json; charset=utf-8').send(json(event.type, answer));
+        return reply.type('application/json; charset=utf-8').send(await json(event.type, answer));
       },
     );
   }
 }
 
 /** @returns the body, which is JSON @throws AnnexError ANSWER_INVALID */
-function json(type: string, { status, body }: IntegrationAnswer): Buffer {
+async function json(type: string, { status, body }: IntegrationAnswer): Promise<Buffer> {
   if (status !== 200) throw invalidAnswer(type, `has the status ${status}${reasonIn(body)}`);
-  if (isTooDeep(body)) throw invalidAnswer(type, 'is nested too deep');
-  try {
-    JSON.parse(body.toString('utf8'));
-  } catch {
-    throw invalidAnswer(type, 'is not JSON');
-  }
+  const form = await jsonForm(body);
+  if (form === 'tooDeep') throw invalidAnswer(type, 'is nested too deep');
+  if (form === 'broken') throw invalidAnswer(type, 'is not JSON');
   return body;
 }
 
 const REASON_CHARS_MAX = 1_000;
+/** A longer body is not parsed. */
+const REASON_BYTES_MAX = 16 * 1024;
 
 /** The message of an `ExposableError`, which the author lets callers see. */
 function reasonIn(body: Buffer): string {
-  if (isTooDeep(body)) return '';
+  if (body.byteLength > REASON_BYTES_MAX) return '';
   try {
     const { error } = JSON.parse(body.toString('utf8')) as { readonly error?: unknown };
     return typeof error === 'string' ? `: ${error.slice(0, REASON_CHARS_MAX)}` : '';
