@@ -5,6 +5,7 @@
  * which the cell is ended.
  */
 import type { Duplex, Readable } from 'node:stream';
+import { countRead } from '../model/read-buffers.ts';
 import { FrameReader, FrameWriter } from '../protocol/frames.ts';
 import { parseCellMessage } from '../protocol/parse-cell-message.ts';
 import { type CellMessage, type HostMessage, WIRE_BOUNDS } from '../protocol/wire.ts';
@@ -38,6 +39,7 @@ export class CellPipe extends FrameWriter {
       // A cell that is busy writing is not silent; one that never ends a frame holds its calls past
       // their time.
       this.#heartbeat.heard();
+      countRead(piece);
       if (!reader.push(piece)) breach('sent a broken frame');
     });
     // A broken pipe ends with the exit of the process, which is where it is handled.

@@ -14,6 +14,7 @@ const PREFIX_BYTES = 8;
 const JOIN_BYTES_MAX = 16 * 1024;
 /** Pieces of a frame that are kept one by one before they are joined. */
 const LOOSE_PIECES_MAX = 256;
+const NO_BYTES = Buffer.alloc(0);
 
 /** Most that a reader accepts in one frame. */
 export interface FrameBounds {
@@ -112,33 +113,65 @@ export class FrameReader {
       if (this.#loose === LOOSE_PIECES_MAX) this.#joinLoose();
       return true;
     }
-    let data = this.#pieces.length === 1 ? chunk : Buffer.concat(this.#pieces, this.#held);
     for (;;) {
-      if (data.length < PREFIX_BYTES) {
+      if (this.#held < PREFIX_BYTES) {
         this.#wanted = PREFIX_BYTES;
         break;
       }
-      const headBytes = data.readUInt32LE(0);
-      const bodyBytes = data.readUInt32LE(4);
+      const prefix = this.#read(0, PREFIX_BYTES);
+      const headBytes = prefix.readUInt32LE(0);
+      const bodyBytes = prefix.readUInt32LE(4);
       // Attack: a forged length makes the reader hold, or wait for, gigabytes.
       if (headBytes > this.#bounds.headBytes || bodyBytes > this.#bounds.bodyBytes) return this.#fail();
       const bodyStart = PREFIX_BYTES + headBytes;
       this.#wanted = bodyStart + bodyBytes;
-      if (data.length < this.#wanted) break;
+      if (this.#held < this.#wanted) break;
       let head: unknown;
       try {
-        head = JSON.parse(data.toString('utf8', PREFIX_BYTES, bodyStart));
+        head = JSON.parse(this.#read(PREFIX_BYTES, bodyStart).toString('utf8'));
       } catch {
         return this.#fail();
       }
-      const body = data.subarray(bodyStart, this.#wanted);
-      data = data.subarray(this.#wanted);
+      const body = this.#read(bodyStart, this.#wanted);
+      this.#drop(this.#wanted);
       this.#onFrame(head, body);
     }
-    this.#pieces = data.length > 0 ? [data] : [];
     this.#loose = 0;
-    this.#held = data.length;
     return true;
+  }
+
+  /**
+   * These bytes of what is held: uncopied where they are in one piece. Only they are copied where
+   * they are not: a large body comes in two pieces, and the second one has the next frame, too.
+   */
+  #read(from: number, to: number): Buffer {
+    const [only = NO_BYTES] = this.#pieces;
+    if (to <= only.length) return only.subarray(from, to);
+    const parts: Buffer[] = [];
+    let at = 0;
+    for (const piece of this.#pieces) {
+      if (at >= to) break;
+      const end = at + piece.length;
+      if (end > from) parts.push(piece.subarray(Math.max(0, from - at), Math.min(piece.length, to - at)));
+      at = end;
+    }
+    const [first = NO_BYTES] = parts;
+    return parts.length > 1 ? Buffer.concat(parts, to - from) : first;
+  }
+
+  /** Drops the first bytes of what is held. */
+  #drop(bytes: number): void {
+    this.#held -= bytes;
+    let left = bytes;
+    let whole = 0;
+    for (const { length } of this.#pieces) {
+      if (length > left) break;
+      left -= length;
+      whole += 1;
+    }
+    if (whole > 0) this.#pieces.splice(0, whole);
+    const [rest] = this.#pieces;
+    if (left > 0 && rest !== undefined) this.#pieces[0] = rest.subarray(left);
   }
 
   /**
