@@ -40,7 +40,14 @@ const HELD = `export default { fetch: () => new Promise((resolve) => setTimeout(
 
 describe('four tenants that spin for their whole CPU limit without pause', () => {
   test('cost a quiet one none of its calls', async () => {
-    const annex = await startTestService({ limits: { breachesBeforeCoolDown: NEVER, callCpuMs: 400 } });
+    // On a busy machine a call waits for long until it has used its CPU.
+    const limits = {
+      breachesBeforeCoolDown: NEVER,
+      callCpuMs: 150,
+      callWallMs: 240_000,
+      firstByteMs: 240_000,
+    };
+    const annex = await startTestService({ limits });
     await annex.publish('spinner', { 'index.js': SPINNER });
     const spinners = await Promise.all([1, 2, 3, 4].map(() => annex.install('spinner')));
     const quiet = await annex.deploy('quiet', QUIET);

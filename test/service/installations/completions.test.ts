@@ -12,7 +12,6 @@ import {
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
 import { OPERATOR } from '../../support/store/temporary-store.ts';
 
-/** Long enough for a call to use up its CPU time on a busy machine. */
 const COMPLETION_MS = 3_000;
 
 /** The answer of each property's path, by name of the property. */
@@ -168,11 +167,12 @@ describe('an invalid answer is refused, with the reason in the log, if it', () =
 
 describe('a call without an answer', () => {
   test('that exceeds its CPU limit ends as any other does', async () => {
-    const at = await freshly();
-    const answer = await ask(
-      { property: 'burns' },
-      { at: `/v1/integrations/choices/installations/${at.id}` },
-    );
+    // On a busy machine it waits for long until it has used its CPU.
+    const patient = await startTestService({ limits: { completionMs: 120_000, callCpuMs: 150 } });
+    await patient.publish('choices', { 'index.js': SOURCE }, MANIFEST);
+    const { id } = await patient.install('choices', 'rival');
+    const at = `/v1/integrations/choices/installations/${id}/completions`;
+    const answer = (await patient.api('POST', at, { json: { property: 'burns' } })) as Answer;
     expect([answer.status, answer.body.error?.code]).toEqual([503, 'ISOLATE_LIMIT_EXCEEDED']);
     expect(answer.body.error?.limit).toMatchObject({ name: 'callCpuMs' });
   });

@@ -12,7 +12,8 @@ import { manifestYaml, OPERATOR } from '../../support/store/temporary-store.ts';
 
 let annex: TestService;
 beforeAll(async () => {
-  annex = await TestService.start();
+  // Longer than any test: no build ends by its own limit.
+  annex = await TestService.start({ limits: { bundleMs: 600_000 } });
   return () => annex.stop();
 });
 
@@ -88,10 +89,9 @@ test('a publisher that disconnects stops the build, and changes nothing', async 
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
   socket.write(body);
   const session = await startedSession();
-  const hungUp = performance.now();
   socket.destroy();
   await expect.poll(() => aliveIn(session)).toBe(0);
-  expect(performance.now() - hungUp).toBeLessThan(1_000);
+  // A build that had gone on would have stored it.
   expect((await annex.api('GET', '/v1/integrations/hung-up')).status).toBe(404);
   // The build slot is free again, and the service works.
   expect(await annex.publish('next', { 'index.js': FINE })).toBe(1);
