@@ -7,6 +7,8 @@
  * places.
  */
 
+import { isFairPlace } from '../model/fair-place.ts';
+
 /** Share of the places that uploads may have. */
 const UPLOAD_SHARE = 1 / 2;
 
@@ -20,9 +22,7 @@ export class UploadShare {
    */
   hasRoom(places: number, sender: string): boolean {
     const left = Math.max(1, Math.floor(places * UPLOAD_SHARE)) - this.#taken - 1;
-    const own = this.#bySender.get(sender) ?? 0;
-    // The first upload of a sender may have the last place: otherwise none could have the only one.
-    return own === 0 ? left >= 0 : own < left;
+    return isFairPlace(this.#bySender.get(sender) ?? 0, left);
   }
 
   take(sender: string): void {

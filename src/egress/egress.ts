@@ -179,15 +179,16 @@ export class Egress {
    * @throws EgressError, or the reason of the signal if the caller aborts
    */
   async fetch(request: OutboundRequest, signal: AbortSignal): Promise<OutboundResponse> {
-    const { owner = '', limits = this.#limits } = request;
+    const { owner = '', organization, limits = this.#limits } = request;
+    const by = { owner, organization };
     const { fetchMs } = limits;
     const deadline = new Deadline(signal, fetchMs, () =>
       overLimit({ name: 'fetchMs', max: fetchMs }, 'timeout'),
     );
-    const tooMany = this.#tally.begin(owner, limits.fetchesInFlightPerInstallation);
+    const tooMany = this.#tally.begin(by, limits.fetchesInFlightPerInstallation);
     let sent: Uint8Array | Readable | undefined;
     const over = (result: FetchResult) => {
-      this.#tally.end(owner, result);
+      this.#tally.end(by, result);
       deadline.clear();
       if (sent instanceof Readable) sent.destroy();
     };

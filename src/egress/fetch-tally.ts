@@ -2,7 +2,19 @@
  * Fetch tally: counts requests in flight, for the bounds on them, and ended ones by result.
  */
 import type { LimitMet, LimitName } from '../limits.ts';
+import { isFairPlace } from '../model/fair-place.ts';
 import { FETCH_RESULTS, type FetchResult } from './egress-error.ts';
+
+/** The one that makes a request. */
+export interface FetchOwner {
+  /** The installation, or what else has a bound of its own. */
+  readonly owner: string;
+  /**
+   * Attack: a few installations of one organization that make all requests there may be. So an
+   * organization has no more of them than it leaves to others. Absent for the host's own.
+   */
+  readonly organization?: string | undefined;
+}
 
 export interface TallyLimits {
   /** The bound on all requests in flight together. */
@@ -36,21 +48,31 @@ export class FetchTally {
    * @param ofOwnerMax the bound of one owner
    * @returns the limit that is exceeded now, if one is
    */
-  begin(owner: string, ofOwnerMax: number): LimitMet | undefined {
+  begin({ owner, organization }: FetchOwner, ofOwnerMax: number): LimitMet | undefined {
     const { all, ofOwner: name } = this.#limits;
-    const ofOwner = (this.#inFlightOf.get(owner) ?? 0) + 1;
+    const ofOrganization = this.#add(keyOf(organization), 1) - 1;
+    const ofOwner = this.#add(owner, 1);
     this.#inFlight += 1;
-    this.#inFlightOf.set(owner, ofOwner);
     if (ofOwner > ofOwnerMax) return { name, max: ofOwnerMax };
-    return this.#inFlight > all.max ? all : undefined;
+    const left = all.max - this.#inFlight;
+    return isFairPlace(organization === undefined ? 0 : ofOrganization, left) ? undefined : all;
   }
 
   /** Counts the end of a request; once for each that began, those over a limit included. */
-  end(owner: string, result: FetchResult): void {
-    const ofOwner = (this.#inFlightOf.get(owner) ?? 0) - 1;
+  end({ owner, organization }: FetchOwner, result: FetchResult): void {
+    this.#add(keyOf(organization), -1);
+    this.#add(owner, -1);
     this.#inFlight -= 1;
     this.#ended.set(result, (this.#ended.get(result) ?? 0) + 1);
-    if (ofOwner <= 0) this.#inFlightOf.delete(owner);
-    else this.#inFlightOf.set(owner, ofOwner);
+  }
+
+  /** @returns the requests in flight of the key, afterwards */
+  #add(key: string, more: 1 | -1): number {
+    const count = (this.#inFlightOf.get(key) ?? 0) + more;
+    if (count <= 0) this.#inFlightOf.delete(key);
+    else this.#inFlightOf.set(key, count);
+    return count;
   }
 }
+
+const keyOf = (organization: string | undefined): string => `organization ${organization ?? ''}`;

@@ -37,6 +37,7 @@ export interface ProductRequest {
   readonly body?: IncomingMessage;
   /** The installation, or what else shares a bound on requests in flight. */
   readonly owner: string;
+  readonly organization?: string | undefined;
 }
 
 export interface ProductResponse {
@@ -112,12 +113,11 @@ export class ProductClient {
    */
   async send(request: ProductRequest, signal: AbortSignal): Promise<ProductResponse> {
     const { productMs: max, productRequestsInFlightPerInstallation } = this.#limits;
-    const { owner } = request;
     let sent: ByteLimit | undefined;
     const deadline = new Deadline(signal, max, () => late({ name: 'productMs', max }, request, sent));
-    const tooMany = this.#tally.begin(owner, productRequestsInFlightPerInstallation);
+    const tooMany = this.#tally.begin(request, productRequestsInFlightPerInstallation);
     const over = (result: FetchResult) => {
-      this.#tally.end(owner, result);
+      this.#tally.end(request, result);
       deadline.clear();
       sent?.destroy();
     };

@@ -204,6 +204,20 @@ describe('the bound on connections', () => {
     expect(await text((await again).body)).toBe('done');
   });
 
+  // Attack: some installations of one organization hold all connections together.
+  test('of one organization leaves connections for others', async () => {
+    const base = await serve((_request, response) => void response.write('x'));
+    const egress = newEgress({ limits: { fetchConnections: 4, fetchesInFlightPerInstallation: 2 } });
+    const unread = [await send(egress, base, { owner: '1', organization: 'mine' })];
+    unread.push(await send(egress, base, { owner: '2', organization: 'mine' }));
+    const error = await failure(send(egress, base, { owner: '3', organization: 'mine' }));
+    expect(error.message).toMatch(/Too many .*the limit is 4 \(fetchConnections\)/);
+    unread.push(await send(egress, base, { owner: '4', organization: 'theirs' }));
+    for (const { body } of unread) body.destroy();
+    await nothingLeft(egress);
+    (await send(egress, base, { owner: '3', organization: 'mine' })).body.destroy();
+  });
+
   // Attack: a tenant that holds all connections with answers that it never reads.
   test('of one owner leaves connections for others', async () => {
     const base = await serve((_request, response) => void response.write('x'));

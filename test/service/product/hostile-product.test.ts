@@ -27,7 +27,7 @@ export default createIntegration({ fetch: async (request, { environment }) => {
 const LIMITS = {
   ...{ productFirstByteMs: 400, productMs: 800, productConnectMs: 300 },
   ...{ productRequestBodyBytes: 20_000, productResponseBodyBytes: 20_000 },
-  ...{ productRequestsInFlight: 3, productRequestsInFlightPerInstallation: 2 },
+  ...{ productRequestsInFlight: 4, productRequestsInFlightPerInstallation: 2 },
 };
 
 interface Answer {
@@ -234,14 +234,27 @@ describe('a hostile product', () => {
 
   test('productRequestsInFlight: of all together, one more is refused at once', async () => {
     const another = await service.install('caller');
-    const third = await service.install('caller');
-    const three = [ask('silent', {}, another), ask('silent', {}, another), ask('silent', {}, third)];
-    await expect.poll(() => service.metric('annex_product_requests_in_flight')).toBe(3);
+    const others = [await service.install('caller'), await service.install('caller')];
+    const four = [ask('half-answer', {}, another), ask('half-answer', {}, another)];
+    await expect.poll(() => service.metric('annex_product_requests_in_flight')).toBe(2);
+    four.push(...others.map((from) => ask('half-answer', {}, from)));
+    await expect.poll(() => service.metric('annex_product_requests_in_flight')).toBe(4);
     const { code, limit } = errorOf(await ask('fine'));
-    expect([code, limit]).toEqual(['PRODUCT_BUSY', { name: 'productRequestsInFlight', max: 3 }]);
-    await Promise.all(three);
+    expect([code, limit]).toEqual(['PRODUCT_BUSY', { name: 'productRequestsInFlight', max: 4 }]);
+    await Promise.all(four);
     await expect.poll(() => service.metric('annex_product_requests_in_flight')).toBe(0);
     expect((await ask('fine')).status).toBe(200);
+  });
+
+  test('attack: installations of one organization leave places for others', async () => {
+    await service.publish('second', { 'index.js': CALLER });
+    const [one, two] = [await service.install('caller', 'busy'), await service.install('second', 'busy')];
+    const held = [ask('half-answer', {}, one), ask('half-answer', {}, two)];
+    await expect.poll(() => service.metric('annex_product_requests_in_flight')).toBe(2);
+    const { code, limit } = errorOf(await ask('fine', {}, one));
+    expect([code, limit]).toEqual(['PRODUCT_BUSY', { name: 'productRequestsInFlight', max: 4 }]);
+    expect((await ask('fine')).status).toBe(200);
+    await Promise.all(held);
   });
 
   test('a caller that leaves ends its request to the product', async () => {

@@ -5,6 +5,7 @@
  * One timer serves all of them, and runs only while one follows.
  */
 import type { LimitName, Limits } from '../../../limits.ts';
+import { isFairPlace } from '../../../model/fair-place.ts';
 import { limitError } from '../../../model/limit-met.ts';
 import type { HolderPrincipal } from '../../../model/principal.ts';
 import { type Begin, EventStream, type Item, type Source, type StreamEnd } from './event-stream.ts';
@@ -145,6 +146,5 @@ function hasPlace(
   const left = open - taken.length - 1;
   if (kind !== 'organization') return left >= 0;
   const own = taken.filter(({ principal }) => principal.organization === organization).length;
-  // The first one may have the last place.
-  return own === 0 ? left >= 0 : own < left;
+  return isFairPlace(own, left);
 }

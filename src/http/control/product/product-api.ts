@@ -152,8 +152,10 @@ class ForwardedCall {
     );
     const { claims } = grant;
     const owner = this.#tenant ?? `integration ${claims.integration}`;
+    const organization =
+      grant.organization ?? (await this.#parts.targets.ofIntegration(claims.integration))?.organization;
     return client.send(
-      { method, path: originalUrl, headers, owner, ...(hasBody && { body: raw }) },
+      { method, path: originalUrl, headers, owner, organization, ...(hasBody && { body: raw }) },
       left.signal,
     );
   }
