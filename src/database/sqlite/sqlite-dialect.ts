@@ -10,6 +10,7 @@
  * One process at a time writes (`folder-lock.ts`). Other processes may read meanwhile: a backup and
  * the integrity check.
  */
+import { existsSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import {
   CompiledQuery,
@@ -126,30 +127,34 @@ function open(file: string, options: SqliteOptions, lock: FolderLock): SqliteDat
     // itself, is running.
     database.exec('begin immediate; commit');
     // Frames that were skipped must not be found again, and every commit in the log is listed.
-    database.exec('pragma wal_checkpoint(truncate)');
+    emptiesLog(database);
     // Holds the B-trees of a long backlog: pages written at each commit should not be read from
     // disk for it.
     database.exec(`pragma cache_size = -${PAGE_CACHE_KIB}`);
     database.exec(`pragma journal_size_limit = ${LOG_BYTES_KEPT}`);
-    return opened(database, new CommitList(file), lock);
+    // A file system without shared memory has no log.
+    const list = existsSync(`${file}-shm`) ? new CommitList(file) : undefined;
+    return opened(database, list, lock);
   } catch (cause) {
     database.close();
     throw isBusy(cause) ? inUse(file, cause) : cause;
   }
 }
 
-function opened(database: DatabaseSync, list: CommitList, lock: FolderLock): SqliteDatabase {
+function opened(database: DatabaseSync, list: CommitList | undefined, lock: FolderLock): SqliteDatabase {
   // Compiling a statement takes longer than running most of them. No query streams rows, so no
   // statement is in use twice.
   const statements = new LRUCache<string, SqliteStatement>({ max: STATEMENTS_MAX });
   const committed = () => {
-    if (!database.isTransaction) list.note();
+    if (!database.isTransaction) list?.note();
   };
   return {
     close() {
-      if (emptiesLog(database)) list.remove();
+      // A reader, such as a backup, keeps the log: then its list stays, too.
+      database.exec('pragma busy_timeout = 0');
+      if (emptiesLog(database)) list?.remove();
       database.close();
-      list.close();
+      list?.close();
       lock.release();
     },
     prepare(sql) {
@@ -162,13 +167,12 @@ function opened(database: DatabaseSync, list: CommitList, lock: FolderLock): Sql
   };
 }
 
-/** Not while another process reads the log, such as a backup: then the log stays, and its list. */
+/** Puts the log into the database file. @returns whether the log is empty now */
 function emptiesLog(database: DatabaseSync): boolean {
   try {
-    database.exec('pragma busy_timeout = 0');
     return database.prepare('pragma wal_checkpoint(truncate)').get()?.['busy'] === 0;
   } catch {
-    // A full disk. The next start does it.
+    // A full disk. The log stays as it is.
     return false;
   }
 }

@@ -184,7 +184,15 @@ describe('a shared memory that says nothing of the log', () => {
   /** As a power cut may leave it: of the time before the log was begun anew. */
   const old = async (folder: string) => copyFile(shared(await killed('not')), shared(folder));
 
+  /** Another program reads what is left of the log, and counts it anew. */
+  const anew = async (folder: string) => {
+    const database = new DatabaseSync(join(folder, 'annex.db'), { readOnly: true });
+    database.prepare('select count(*) from events').get();
+    database.close();
+  };
+
   test.each([
+    ['made anew', anew],
     ['garbage', garbage],
     ['of an earlier time', old],
   ])('%s: a whole log is taken without a word, and a cut one is refused', async (_what, change) => {
@@ -192,8 +200,8 @@ describe('a shared memory that says nothing of the log', () => {
     await change(whole);
     expect(await started(whole)).toEqual({ events: EVENTS, words: '' });
     const cut = await killed('not', { resets: 2 });
-    await change(cut);
     await CUTS['by half']?.(cut);
+    await change(cut);
     expect(await holds(cut, 'up to ')).toContain('To start all the same would lose');
   });
 

@@ -75,7 +75,7 @@ export function unusableDatabase(file: string, cause: unknown): unknown {
     );
   const isDenied = codeOf(cause) === 'EACCES' || codeOf(cause) === 'EPERM';
   if (!isDenied && result !== SQLITE.readOnly && result !== SQLITE.cannotOpen) return cause;
-  const closed = [file, `${file}-wal`, `${file}-shm`, `${file}-lock`].find(isClosedToUs);
+  const closed = [file, `${file}-wal`, `${file}-shm`, `${file}-commits`, `${file}-lock`].find(isClosedToUs);
   return closed === undefined
     ? unusableFolder(dirname(file), { code: 'EACCES' }, cause)
     : notWritable(closed, cause);

@@ -96,11 +96,12 @@ function evidenceOn(database: string, wal: Wal, header: Buffer): Evidence {
   const isThere = statSync(`${database}-wal`, { throwIfNoEntry: false }) !== undefined;
   const known = { wal, isThere, isOpen: kept !== undefined, isAhead: isNewer(header, wal) };
   const index = readIndex(`${database}-shm`);
-  if (index !== undefined && isAbout(index, wal)) {
-    const isSame = list !== undefined && isSameReset(list.claim.salts, index.salts);
-    return { ...known, claim: index, isCurrent: true, list: isSame ? list : undefined };
-  }
-  return { ...known, claim: list?.claim, isCurrent: false, list };
+  const isSame = index !== undefined && list !== undefined && isSameReset(list.claim.salts, index.salts);
+  // A program that has opened the database since the kill has made the shared memory anew.
+  const isAnew = isSame && list.claim.frames > index.frames;
+  if (index === undefined || !isAbout(index, wal) || isAnew)
+    return { ...known, claim: list?.claim, isCurrent: false, list };
+  return { ...known, claim: index, isCurrent: true, list: isSame ? list : undefined };
 }
 
 /** Attack of chance: a file that a power cut has left old speaks of an earlier reset of the log. */
@@ -145,7 +146,8 @@ function problemOf({ wal, claim, isThere }: Evidence, isOlder: boolean, left: nu
 function lostSince(left: number, { wal, claim, isCurrent, list }: Evidence): string {
   const since = claim && list && commitsUpTo(left, wal, list);
   if (claim !== undefined && since !== undefined) {
-    const lost = transactions(claim.commits - since);
+    // Made anew, the shared memory counts from 0.
+    const lost = transactions(Math.max(claim.commits, list?.claim.commits ?? 0) - since);
     return isCurrent ? lost : `up to ${lost}`;
   }
   const seen = wal.marks.filter((frame) => frame > left && frame <= (claim?.frames ?? 0)).length;
