@@ -67,7 +67,8 @@ async function client(folder: string): Promise<object> {
 
 async function components(folder: string): Promise<object> {
   const into = join(folder, 'dist');
-  const project = { config: 'packages/components/tsconfig.json', root: 'packages/components/src', into };
+  // The bounds of a drawing are those of the service.
+  const project = { config: 'packages/components/tsconfig.json', root: '.', into };
   await compile({ ...project, declarationsOnly: true });
   await buildComponents(into);
   return {};

@@ -2,11 +2,24 @@
  * The bounds of a drawing in the browser. Each ends an attack by size: the service refuses most of
  * them already, and a page does not rely on it.
  */
+import {
+  BOUND_MARKDOWN_ELEMENTS_MAX,
+  CHOICES_MAX,
+  CONTROLS_MAX,
+  DRAWING_DEPTH_MAX,
+  DRAWING_ELEMENTS_MAX,
+  MARKDOWN_CHARS_MAX,
+  MARKDOWN_ELEMENTS_MAX,
+} from '../../../src/model/contentkit/drawing-bounds.ts';
+
 export const LIMITS = {
-  /** Elements and texts of a drawing: as many as the service lets pass. */
-  nodes: 10_000,
-  /** Nesting of elements, and of lists in one another. */
-  depth: 64,
+  /** As many as the service lets pass. */
+  nodes: DRAWING_ELEMENTS_MAX,
+  depth: DRAWING_DEPTH_MAX,
+  markdownElements: MARKDOWN_ELEMENTS_MAX,
+  boundMarkdownElements: BOUND_MARKDOWN_ELEMENTS_MAX,
+  choices: CHOICES_MAX,
+  controls: CONTROLS_MAX,
   /** Characters of all texts of a drawing. */
   drawingChars: 1_048_576,
   /**
@@ -16,15 +29,13 @@ export const LIMITS = {
   /** Characters of a label, a title or a placeholder. */
   labelChars: 1_000,
   /** Characters of one `markdown`. */
-  markdownChars: 20_000,
+  markdownChars: MARKDOWN_CHARS_MAX,
   /** Characters of one `codeblock`. */
   codeChars: 50_000,
   /** Characters of a field for text. One with more is shown in part, and cannot be edited. */
   fieldChars: 20_000,
   /** Lines of one `codeblock` that is read, and numbers of one that is edited. */
   codeLines: 2_000,
-  /** Choices of one `select`. */
-  choices: 1_000,
   /** Names of client state, of all drawings of a component. */
   stateKeys: 4_000,
   /** Actions that wait while another one runs. */

@@ -26,11 +26,15 @@ import {
   optionalCheck,
   valueCheck,
 } from './contentkit-values-check.ts';
+import {
+  DRAWING_DEPTH_MAX,
+  DRAWING_ELEMENTS_MAX,
+  elementsOpened,
+  hasPiledMarks,
+  MARKDOWN_ELEMENTS_MAX,
+  MARKS_MAX,
+} from './drawing-bounds.ts';
 
-/** Maximum depth of elements, the root included; nested lists have the same bound. */
-const DRAWING_DEPTH_MAX = 64;
-/** Maximum elements of one drawing; each text counts as one. */
-const DRAWING_ELEMENTS_MAX = 10_000;
 /** Maximum element names in one message. */
 const NAMES_LISTED_MAX = 7;
 
@@ -132,21 +136,25 @@ function elementCheck(names: readonly string[], place: 'listed' | 'required'): C
         kind === undefined ? meant(tag, KINDS.keys(), (name) => `<${name}>`) : hintOfPlace(tag);
       return place === 'listed' ? findings.drop(inside, text, hint) : findings.add(inside, text, hint);
     }
-    if (isTooMany(findings, inside)) return undefined;
+    const opened = elementsOpened(value);
+    if (isTooMany(findings, inside, 1 + opened)) return undefined;
+    if (tag === 'markdown' && opened > MARKDOWN_ELEMENTS_MAX)
+      return findings.refuse({ parent: inside, key: 'content' }, MORE_MARKDOWN);
     if (depth >= DRAWING_DEPTH_MAX) return findings.refuse(inside, DEEPER);
     return checkedElement(value, kind, inside, findings);
   };
   return check;
 }
 
+const MORE_MARKDOWN = `must have at most ${MARKDOWN_ELEMENTS_MAX} paragraphs, list items, cells and other parts`;
 const DEEPER = `is nested deeper than ${DRAWING_DEPTH_MAX}`;
 
 /**
- * Counts one element or text. Attack: a million elements, all checked although the bound is passed:
- * the check stops here.
+ * Counts an element with what it opens, or a text. Attack: a million elements, all checked although
+ * the bound is passed: the check stops here.
  */
-function isTooMany(findings: Findings, at: Place): boolean {
-  findings.elements += 1;
+function isTooMany(findings: Findings, at: Place, elements = 1): boolean {
+  findings.elements += elements;
   if (findings.elements <= DRAWING_ELEMENTS_MAX) return false;
   stopAt(at, findings);
   return true;
@@ -195,7 +203,10 @@ function childrenCheck(rule: ChildrenRule): Check {
   const takesElement = rule.elements.includes('text');
   /** The text as it stands in the list; undefined where it is left out. */
   const textChild: Check = (text, place, findings) => {
-    if (rule.text) return isTooMany(findings, place) ? undefined : text;
+    if (rule.text) {
+      if (isTooMany(findings, place)) return undefined;
+      return hasPiledMarks(String(text)) ? findings.refuse(place, PILED) : text;
+    }
     // White space between two tags on one line.
     if (String(text).trim() === '') return undefined;
     findings.drop(place, `is text: "${quoted(String(text))}"`, () => TEXT_HINT);
@@ -218,6 +229,7 @@ function childrenCheck(rule: ChildrenRule): Check {
   };
 }
 
+const PILED = `has more than ${MARKS_MAX} combining marks on one character`;
 const TEXT_HINT = 'Put text into <text>, as it is drawn now.';
 
 /** A value that draws nothing, such as the result of `cond && <x/>`. */

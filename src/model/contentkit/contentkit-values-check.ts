@@ -8,6 +8,7 @@
 import type { TSchema } from 'typebox';
 import { type Findings, meant, type Place, quoted } from './contentkit-problem.ts';
 import { isDangerousUrl, PATTERN_WORDS, referred, URL_PATTERNS } from './contentkit-values.ts';
+import { hasPiledMarks, MARKS_MAX } from './drawing-bounds.ts';
 
 /**
  * Checks a value, adding its problems to `findings`.
@@ -38,6 +39,7 @@ interface Rules {
   readonly minimum?: number;
   readonly exclusiveMinimum?: number;
   readonly items?: TSchema;
+  readonly maxItems?: number;
   readonly properties?: Readonly<Record<string, TSchema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: TSchema | false;
@@ -164,6 +166,8 @@ function textCheck({ pattern, const: only, minLength = 0, maxLength }: Rules): C
       if (characters > maxLength)
         return findings.refuse(at, `must have at most ${maxLength} characters, not ${characters}`);
     }
+    if (hasPiledMarks(value))
+      return findings.refuse(at, `must have at most ${MARKS_MAX} combining marks on one character`);
     if (form === undefined || form.test(value)) return value;
     if (isUrl && isDangerousUrl(value)) return findings.refuse(at, `must be ${expected}`);
     return findings.add(at, `must be ${expected}`);
@@ -200,13 +204,15 @@ export function allowedElements(schema: TSchema, definitions: Pick<Definitions, 
   return { names: isElements ? names : [], takesText: variants.length < all.length };
 }
 
-function listCheck({ items }: Rules, definitions: Definitions): Check {
+function listCheck({ items, maxItems = Number.POSITIVE_INFINITY }: Rules, definitions: Definitions): Check {
   if (items === undefined) throw new Error('ContentKit: a list without items.');
   const { names, takesText } = allowedElements(items, definitions);
   if (names.length > 0) return definitions.elements(names, takesText);
   const check = valueCheck(items, definitions);
   return (value, at, findings) => {
     if (!Array.isArray(value)) return findings.add(at, 'must be a list');
+    if (value.length > maxItems)
+      return findings.refuse(at, `must have at most ${maxItems} entries, not ${value.length}`);
     const checked: unknown[] = [];
     for (const [key, item] of value.entries()) {
       if (findings.full) break;

@@ -22,6 +22,7 @@ import {
   webAddress,
   webUrl,
 } from './contentkit-values.ts';
+import { CHOICES_MAX, CONTROLS_MAX } from './drawing-bounds.ts';
 
 /** The children that an element may have. */
 export interface ChildrenRule {
@@ -104,13 +105,14 @@ const choiceValue = Type.Union([Type.String(), Type.Number()], {
   description: 'Value in the client state when it is chosen.',
 });
 const changed = press('Dispatched when the value changes.');
+const controls = { description: 'Entries of the menu of the block.', maxItems: CONTROLS_MAX };
 
 /** Tag → definition of the element, in the order of the documentation. */
 export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
   block: {
     description: 'Root element of a component in a document.',
     attributes: optional({
-      controls: Type.Array(ref('control'), { description: 'Entries of the menu of the block.' }),
+      controls: Type.Array(ref('control'), controls),
     }),
     children: { ...descendants, required: true },
   },
@@ -252,7 +254,7 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
       state,
       options: Type.Union(
         [
-          Type.Array(ref('option')),
+          Type.Array(ref('option'), { maxItems: CHOICES_MAX }),
           source(
             webAddress('URL that answers the list: http or https. Also in parts.'),
             'Location of the choices.',

@@ -191,6 +191,20 @@ export const LARGE_TREES: Readonly<Record<string, string>> = {
     "block(Array.from({ length: 30 }, () => ({ type: 'markdown', content: '> '.repeat(5000) + '**a '.repeat(5000) })))",
   'Markdown of tables whose rows are filled up':
     "block([{ type: 'markdown', content: '|a'.repeat(100) + '\\n' + '|-'.repeat(100) + '\\n' + '|\\n'.repeat(9000) }])",
+  'Markdown of tables in quotes':
+    "block(Array.from({ length: 60 }, () => ({ type: 'markdown', content: '> ' + '|a'.repeat(100) + '\\n> ' + '|-'.repeat(100) + '\\n' + '> |\\n'.repeat(4800) })))",
+  'Markdown of empty list items':
+    "block(Array.from({ length: 60 }, () => ({ type: 'markdown', content: '-\\n'.repeat(10_000) })))",
+  'Markdown of rich texts up to the bound':
+    "block(Array.from({ length: 60 }, () => ({ type: 'markdown', content: '-\\n'.repeat(1900) })))",
+  'combining marks without end':
+    "block(Array.from({ length: 50 }, () => ({ type: 'text', children: ['a' + '\\u0301'.repeat(20_000)] })))",
+  'thousands of Markdown texts of one field':
+    "block([{ type: 'textinput', state: 's', initialValue: '-\\n'.repeat(10_000) }, ...Array.from({ length: 5000 }, () => ({ type: 'markdown', content: { $state: 's' } }))])",
+  'thousands of frames':
+    "block(Array.from({ length: 5000 }, () => ({ type: 'webframe', source: { url: 'http://127.0.0.1:1/' } })))",
+  'many lists of choices':
+    "block(Array.from({ length: 500 }, (_, i) => ({ type: 'select', state: 's' + i, options: Array.from({ length: 1000 }, () => ({ id: 'a', label: 'b' })) })))",
   'Markdown of paragraphs that are slow to read':
     "block([{ type: 'markdown', content: ('['.repeat(2900) + '\\n\\n').repeat(7) }])",
   'code of a million lines':

@@ -1,4 +1,5 @@
 /** A drawing as data, before anything is drawn: bounds, URLs, bindings, messages of frames. */
+import MarkdownIt from 'markdown-it';
 import { describe, expect, test } from 'vitest';
 import { DataTooLarge, resolveBindings } from '../../../packages/components/src/drawing/bindings.ts';
 import { nodesOf, readTree } from '../../../packages/components/src/drawing/drawn-tree.ts';
@@ -12,7 +13,15 @@ import {
 } from '../../../packages/components/src/elements/choices.ts';
 import { LIMITS } from '../../../packages/components/src/limits.ts';
 import { DEFINITIONS, ELEMENTS } from '../../../src/model/contentkit/contentkit.ts';
+import { checkDrawing } from '../../../src/model/contentkit/contentkit-check.ts';
 import { referred } from '../../../src/model/contentkit/contentkit-values.ts';
+import {
+  hasPiledMarks,
+  MARKDOWN_ELEMENTS_MAX,
+  MARKS_MAX,
+  markdownElements,
+  withoutPiledMarks,
+} from '../../../src/model/contentkit/drawing-bounds.ts';
 
 const block = (...children: unknown[]) => ({ type: 'block', children });
 const types = (element: unknown): string[] => {
@@ -218,5 +227,113 @@ describe('choices', () => {
   test('are found by their label', () => {
     expect(matching([red], 'RE')).toEqual([red]);
     expect(matching([red], 'blue')).toEqual([]);
+  });
+});
+
+describe('the bounds of service and renderer', () => {
+  const markdown = (content: unknown) => ({ type: 'markdown', content });
+  const reader = new MarkdownIt({ html: false, maxNesting: 20 });
+
+  /** Elements that markdown-it opens in a text. */
+  const openedIn = (text: string): number => {
+    const tokens = reader.parse(text, {}).flatMap((token) => [token, ...(token.children ?? [])]);
+    return tokens.filter(({ nesting, tag }) => nesting >= 0 && tag !== '').length;
+  };
+
+  test.each([
+    ['a table in a quote', `> ${'|a'.repeat(100)}\n> ${'|-'.repeat(100)}\n${'> |\n'.repeat(5_000)}`],
+    ['a table in a list', `- ${'|a'.repeat(100)}\n  ${'|-'.repeat(100)}\n${'  |\n'.repeat(3_000)}`],
+    ['empty list items', '-\n'.repeat(10_000)],
+    ['lists that begin anew', '-\n+\n'.repeat(5_000)],
+    ['headings', '#\n'.repeat(10_000)],
+    ['quotes in quotes', `${'> '.repeat(18)}a\n\n`.repeat(500)],
+  ])('refuse %s, which opens more than it reads', (_name, text) => {
+    expect(openedIn(text)).toBeGreaterThan(MARKDOWN_ELEMENTS_MAX);
+    expect(markdownElements(text)).toBeGreaterThanOrEqual(openedIn(text));
+    expect(checkDrawing(block(markdown(text)))).toMatchObject({ ok: false });
+  });
+
+  test('count no less than a reader of Markdown opens, whatever the text', () => {
+    const parts = [
+      '|',
+      '-',
+      ':',
+      '>',
+      '*',
+      '_',
+      '~~',
+      '`',
+      '[a](b)',
+      '![',
+      '<http://a>',
+      '# ',
+      '1. ',
+      '+ ',
+      '\n',
+    ];
+    parts.push('\n', '\n\n', ' ', '    ', 'a', '\\', '|-|-|\n', '| a | b |\n', '```\n', '> ', '- ', '  \n');
+    // A generator of its own, so that a failure is found again.
+    let seed = 1;
+    const next = (below: number): number => {
+      seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+      return (seed >>> 8) % below;
+    };
+    for (let round = 0; round < 3_000; round += 1) {
+      const text = Array.from({ length: 1 + next(60) }, () => parts[next(parts.length)]).join('');
+      if (markdownElements(text) < openedIn(text)) expect(text).toBe('counted');
+    }
+  });
+
+  test('leave room for a long document', () => {
+    const chapter = `## Title\n\nSome *text* with \`code\`, [links](https://example.com/) and **more** of it.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n`;
+    const text = chapter.repeat(Math.floor(20_000 / chapter.length));
+    expect(checkDrawing(block(markdown(text)))).toMatchObject({ ok: true });
+    expect(readTree(block(markdown(text)))?.cut).toBe(false);
+  });
+
+  const select = { type: 'select', state: 's', options: Array(900).fill({ id: 'a', label: 'a' }) };
+  const frame = { type: 'webframe', source: { url: 'https://example.com/' } };
+  test.each([
+    [
+      'texts',
+      'x'
+        .repeat(9_998)
+        .split('')
+        .map((text) => ({ type: 'text', children: [text] })),
+    ],
+    ['Markdown', Array(200).fill(markdown('-\n'.repeat(100)))],
+    ['Markdown of a field', Array(50).fill(markdown({ $state: 's' }))],
+    ['choices', Array(30).fill(select)],
+    ['frames', Array(30).fill(frame)],
+  ])('are the same for both: %s', (_name, children) => {
+    for (let count = 0; count <= children.length; count += Math.ceil(children.length / 25)) {
+      const drawing = block(...children.slice(0, count));
+      expect(checkDrawing(drawing).ok, `${count}`).toBe(readTree(drawing)?.cut === false);
+    }
+    expect(checkDrawing(block(...children)).ok).toBe(false);
+  });
+
+  test.each([
+    ['choices', block({ ...select, options: Array(LIMITS.choices + 1).fill({ id: 'a', label: 'a' }) })],
+    [
+      'entries of a menu',
+      { ...block(), controls: Array(LIMITS.controls + 1).fill({ label: 'a', onPress: { action: 'a' } }) },
+    ],
+  ])('refuse too many %s', (_name, drawing) => {
+    expect(checkDrawing(drawing)).toMatchObject({ ok: false });
+  });
+
+  test('have a number of marks on a character', () => {
+    const text = (marks: number) => `a${'\u0301'.repeat(marks)}b`;
+    expect(hasPiledMarks(text(MARKS_MAX))).toBe(false);
+    expect(withoutPiledMarks(text(MARKS_MAX))).toBe(text(MARKS_MAX));
+    expect(withoutPiledMarks(text(20_000))).toBe(text(MARKS_MAX));
+    for (const [marks, ok] of [
+      [MARKS_MAX, true],
+      [MARKS_MAX + 1, false],
+    ] as const) {
+      expect(checkDrawing(block({ type: 'text', children: [text(marks)] })).ok).toBe(ok);
+      expect(checkDrawing(block(markdown(text(marks)))).ok).toBe(ok);
+    }
   });
 });

@@ -1,8 +1,9 @@
 /** Cuts texts at a bound. */
+import { withoutPiledMarks } from '../../../../src/model/contentkit/drawing-bounds.ts';
 
-/** Text of at most so many characters, without half a character at its end. */
+/** Text of at most so many characters, without half a character at its end, and piled marks. */
 export const cutText = (text: string, max: number): string =>
-  text.length <= max ? text : text.slice(0, max).toWellFormed();
+  withoutPiledMarks(text.length <= max ? text : text.slice(0, max).toWellFormed());
 
 /** Text of at most so many lines. */
 export function cutLines(text: string, max: number): string {

@@ -6,6 +6,7 @@
  * Attack: a drawing of 100,000 elements, or one that is nested without end. Reading stops at the
  * bound, and a node `#cut` stands where it stopped.
  */
+import { elementsOpened } from '../../../../src/model/contentkit/drawing-bounds.ts';
 import { LIMITS } from '../limits.ts';
 import type { JsonObject } from '../transport.ts';
 import { isObject, textMember } from './json.ts';
@@ -109,7 +110,9 @@ class TreeReader {
       return read;
     }
     for (const [index, value] of values.entries()) {
-      if (this.nodes >= LIMITS.nodes || this.chars >= LIMITS.drawingChars) {
+      // Before an element that opens too many others.
+      const after = this.nodes + (isObject(value) ? opened(value) : 0);
+      if (after >= LIMITS.nodes || this.chars >= LIMITS.drawingChars) {
         read.push(this.#cutAt(`${path}/${index}`));
         break;
       }
@@ -137,8 +140,9 @@ class TreeReader {
   }
 
   #count(element: JsonObject, type: string): void {
-    this.nodes += 1;
-    this.cost += 1;
+    const elements = opened(element);
+    this.nodes += 1 + elements;
+    this.cost += 1 + elements;
     const charsACost = type === 'markdown' ? MARKDOWN_CHARS_A_COST : CHARS_A_COST;
     for (const value of Object.values(element)) {
       if (typeof value === 'string') {
@@ -149,6 +153,12 @@ class TreeReader {
     }
   }
 }
+
+/** A text that is too rich is shown as it is written. */
+const opened = (element: JsonObject): number => {
+  const elements = elementsOpened(element);
+  return element['type'] === 'markdown' && elements > LIMITS.markdownElements ? 0 : elements;
+};
 
 const leaf = (type: string, path: string, position: number): DrawnNode => ({
   type,

@@ -5,7 +5,9 @@
 import MarkdownIt from 'markdown-it';
 import { createElement, type VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { markdownElements } from '../../../../src/model/contentkit/drawing-bounds.ts';
 import { cutText } from '../drawing/cut-text.ts';
+import { member } from '../drawing/json.ts';
 import { linkUrl, webUrl } from '../drawing/urls.ts';
 import { LIMITS } from '../limits.ts';
 import { SafeImage } from './image.tsx';
@@ -22,30 +24,15 @@ interface Token {
 }
 
 /**
- * Attack: a paragraph whose time to read grows with the square of its length, or a table whose
- * short rows are filled up with cells. Longer paragraphs are shown as they are written, and so are
- * tables of more cells.
+ * Attack: a paragraph whose time to read grows with the square of its length. Longer ones are shown
+ * as they are written.
  */
 const MARKED_UP_CHARS_MAX = 3_000;
-const CELLS_MAX = 1_500;
-/** Elements of one text. */
-const ELEMENTS_MAX = 2_000;
 
 /** Paragraphs are read later, each within its bound. */
-const newReader = (off: string[]) =>
-  new MarkdownIt({ html: false, linkify: false, typographer: false, maxNesting: 20 }).disable(off);
-type Reader = ReturnType<typeof newReader>;
-const READER = newReader(['inline']);
-const READER_WITHOUT_TABLES = newReader(['inline', 'table']);
-
-const DELIMITER_ROW = /^[\s|:-]+$/;
-
-function readerOf(text: string): Reader {
-  const lines = text.split('\n');
-  const columns = lines.map((line) => (DELIMITER_ROW.test(line) ? line.split('|').length : 0));
-  const widest = columns.reduce((most, count) => Math.max(most, count), 0);
-  return widest * lines.length > CELLS_MAX ? READER_WITHOUT_TABLES : READER;
-}
+const READER = new MarkdownIt({ html: false, linkify: false, typographer: false, maxNesting: 20 }).disable([
+  'inline',
+]);
 
 /** Tokens that hold others become these elements. */
 const TAGS: ReadonlySet<string> = new Set([
@@ -89,18 +76,11 @@ function opened(token: Token, children: Nodes): VNode | undefined {
 
 /** Tokens to elements, without recursion but for those of a paragraph. */
 class Drawing {
-  #elements = 0;
-  readonly #reader: Reader;
   /** What a reference such as `[a]` means, from the whole text. */
   readonly #meanings: Record<string, unknown>;
 
-  constructor(reader: Reader, meanings: Record<string, unknown>) {
-    this.#reader = reader;
+  constructor(meanings: Record<string, unknown>) {
     this.#meanings = meanings;
-  }
-
-  get isFull(): boolean {
-    return this.#elements >= ELEMENTS_MAX;
   }
 
   nodes(tokens: readonly Token[]): Nodes {
@@ -113,36 +93,35 @@ class Drawing {
         open.pop();
         const element = top.token && opened(top.token, top.children);
         open.at(-1)?.children.push(...(element === undefined ? top.children : [element]));
-      } else if (!this.isFull) {
-        this.#elements += 1;
-        if (token.type === 'inline') top.children.push(...this.#paragraph(token.content));
-        else top.children.push(LEAVES[token.type]?.(token) ?? token.content);
-      }
+      } else if (token.type === 'inline') top.children.push(...this.#paragraph(token.content));
+      else top.children.push(LEAVES[token.type]?.(token) ?? token.content);
     }
     return open[0]?.children ?? [];
   }
 
   #paragraph(text: string): Nodes {
     if (text.length > MARKED_UP_CHARS_MAX) return [text];
-    const tokens: Parameters<Reader['inline']['parse']>[3] = [];
-    this.#reader.inline.parse(text, this.#reader, this.#meanings, tokens);
+    const tokens: Parameters<(typeof READER)['inline']['parse']>[3] = [];
+    READER.inline.parse(text, READER, this.#meanings, tokens);
     return this.nodes(tokens);
   }
 }
 
-function drawn(text: string): { nodes: Nodes; isCut: boolean } {
+/** @param max elements; a text that may open more is shown as it is written, and is not read */
+function drawn(text: string, max: number): { nodes: Nodes; isCut: boolean } {
   const shown = cutText(text, LIMITS.markdownChars);
-  const reader = readerOf(shown);
+  if (markdownElements(shown) > max) return { nodes: [<p>{shown}</p>], isCut: true };
   const meanings: Record<string, unknown> = {};
-  const tokens = reader.parse(shown, meanings);
-  const drawing = new Drawing(reader, meanings);
-  return { nodes: drawing.nodes(tokens), isCut: drawing.isFull || shown.length < text.length };
+  const tokens = READER.parse(shown, meanings);
+  return { nodes: new Drawing(meanings).nodes(tokens), isCut: shown.length < text.length };
 }
 
 export function Markdown({ node }: ElementProps) {
   const content = useDynamic(node, 'content');
   const text = typeof content === 'string' ? content : '';
-  const { nodes, isCut } = useMemo(() => drawn(text), [text]);
+  const isBound = typeof member(node.attributes, 'content') !== 'string';
+  const max = isBound ? LIMITS.boundMarkdownElements : LIMITS.markdownElements;
+  const { nodes, isCut } = useMemo(() => drawn(text, max), [text, max]);
   return (
     <div class="markdown" dir="auto">
       {nodes}

@@ -1,14 +1,13 @@
 /** Elements that hold others: `block`, `configuration`, stacks, `box`, `card`, and `divider`. */
 import { useId } from 'preact/hooks';
 import { isObject, listMember, member, numberMember, textMember } from '../drawing/json.ts';
+import { LIMITS } from '../limits.ts';
 import { Icon } from '../ui/icons.tsx';
 import { FailureNote } from './button.tsx';
 import { Children } from './children.tsx';
 import { type ElementProps, label, usePress, useProgress, useScope } from './scope.ts';
 import { Remark } from './text.tsx';
 
-/** Attack: entries of a menu without end. */
-const CONTROLS_MAX = 50;
 const GROW_MAX = 1_000;
 
 const ALIGNS: ReadonlySet<string> = new Set(['start', 'center', 'end']);
@@ -26,7 +25,7 @@ export const Block = ({ node }: ElementProps) => (
 
 function Controls({ node }: ElementProps) {
   const { stage } = useScope();
-  const controls = (listMember(node.attributes, 'controls') ?? []).filter(isObject).slice(0, CONTROLS_MAX);
+  const controls = (listMember(node.attributes, 'controls') ?? []).filter(isObject).slice(0, LIMITS.controls);
   if (controls.length === 0) return null;
   return (
     <div class="controls" role="toolbar" aria-label={stage.words.menu}>

@@ -23,10 +23,11 @@ export function CutNote() {
 
 /** Text as it is: no markup in it has a meaning. */
 export function BoundedText({ text, max = LIMITS.textChars }: { text: string; max?: number }) {
-  if (text.length <= max) return <>{text}</>;
+  const shown = cutText(text, max);
+  if (shown.length === text.length) return <>{shown}</>;
   return (
     <>
-      {cutText(text, max)}… <CutNote />
+      {shown}… <CutNote />
     </>
   );
 }
