@@ -4,9 +4,11 @@
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { type Problem, problem } from '../../model/problem.ts';
+import { realPath } from '../real-files.ts';
 import { Failure } from '../terminal/failure.ts';
+import { foldersAbove } from './package-reach.ts';
 
 const COMPILER = 'node_modules/typescript/bin/tsc';
 const SETTINGS = 'tsconfig.json';
@@ -20,11 +22,10 @@ const POSITION = /^(\d+),(\d+)$/;
 /** The compiler of a folder; undefined where the folder has none, or no settings for one. */
 export function compilerOf(folder: string): string | undefined {
   if (!existsSync(join(folder, SETTINGS))) return undefined;
-  for (let at = folder; ; at = dirname(at)) {
-    const compiler = join(at, COMPILER);
-    if (existsSync(compiler)) return compiler;
-    if (dirname(at) === at) return undefined;
-  }
+  // Attack: another user's `/tmp/node_modules`, above a folder that is looked at there.
+  return [folder, ...foldersAbove(realPath(folder) ?? folder)]
+    .map((at) => join(at, COMPILER))
+    .find((compiler) => existsSync(compiler));
 }
 
 /**

@@ -6,7 +6,7 @@
  * of a folder with a wrong manifest or with broken code, so that one answer lists all problems.
  */
 import { statSync } from 'node:fs';
-import { isAbsolute, posix, relative, resolve, sep } from 'node:path';
+import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
 import { absentHint } from '../../bundle/reading/absent-file.ts';
 import { resolveImport } from '../../bundle/resolve-import.ts';
 import type { Manifest } from '../../model/manifest/manifest.ts';
@@ -18,7 +18,7 @@ import { imagesOf, manifestIn, pathsIn, type ReadManifest, readManifestFile } fr
 import { importProblem } from './import-problems.ts';
 import { exclusionBy, IGNORE_FILE, isSecretFile } from './never-uploaded.ts';
 import { layOut, type PackageLayout } from './package-layout.ts';
-import { folderFault, isHome, manifestFault } from './package-reach.ts';
+import { folderFault, isOfHome, manifestFault } from './package-reach.ts';
 import { type FoundImport, type Reached, reachFiles } from './reach-files.ts';
 
 /** Largest `.annexignore` that is read. */
@@ -80,6 +80,11 @@ export async function folderUpload(request: FolderRequest): Promise<FolderUpload
   if (ofOther !== undefined)
     return unreadable(ofOther, 'Give that folder, or name the manifest with --manifest.');
   const tree = treeOf(folder);
+  if (tree === undefined)
+    return unreadable(
+      `${IGNORE_FILE} is a link to a file outside of the folder.`,
+      'Copy the file into the folder.',
+    );
   const bytes = tree.read({ package: tree.root, path: manifestFile });
   if (bytes === undefined)
     return unreadable(
@@ -120,12 +125,14 @@ function pathIn(folder: string, given: string): string | Problem {
   });
 }
 
-function treeOf(folder: string): DiskTree {
+/** @returns undefined where what is excluded cannot be known */
+function treeOf(folder: string): DiskTree | undefined {
   const ignoring = readInside(folder, IGNORE_FILE, IGNORE_BYTES_MAX);
+  if (ignoring === 'leaves') return undefined;
+  const root = realPath(folder) ?? folder;
   const excluded = exclusionBy(typeof ignoring === 'object' ? String(ignoring.bytes) : '');
-  const hasSettings = isHome(folder);
-  return new DiskTree(realPath(folder) ?? folder, (path, owner) => {
-    if (owner.id === 0) return hasSettings && path.startsWith('.') ? 'secret' : excluded(path);
+  return new DiskTree(root, (path, owner) => {
+    if (owner.id === 0) return isOfHome(root, join(root, path)) ? 'secret' : excluded(path);
     return isSecretFile(path) ? 'secret' : undefined;
   });
 }

@@ -70,9 +70,7 @@ export class PackageReach {
 export function folderFault(given: string): string | undefined {
   const real = realPath(given);
   if (real === undefined) return undefined;
-  const home = homeFolder();
-  if (real !== home && isIn(real, home)) return `${real} has your home folder in it.`;
-  if (dirname(real) === home && isHidden(real)) return `${real} holds settings of your programs.`;
+  if (dirname(real) === homeFolder() && isHidden(real)) return `${real} holds settings of your programs.`;
   // Attack: `annex dev app`, where `app` of a cloned folder is a link to the folder of all clones.
   for (let at = dirname(given); at !== dirname(at); at = dirname(at)) {
     const way = realPath(at);
@@ -90,13 +88,24 @@ export function folderFault(given: string): string | undefined {
  */
 export function manifestFault(given: string, manifest: string): string | undefined {
   for (let at = posix.dirname(manifest); at !== '.'; at = posix.dirname(at))
-    if (isHome(given) || isRepository(join(given, at)))
+    if (hasHome(given) || isRepository(join(given, at)))
       return `The manifest ${manifest} is of another folder: ${join(given, at)}.`;
   return undefined;
 }
 
-/** Whether a folder is the home folder, as in a container; its settings are in no upload. */
-export const isHome = (folder: string): boolean => realPath(folder) === homeFolder();
+/**
+ * Whether a path without links is of the home folder, where that is in the folder of an upload, as
+ * in a container: all of it, or its settings where it is the folder itself.
+ *
+ * @param folder without links
+ */
+export function isOfHome(folder: string, path: string): boolean {
+  const home = homeFolder();
+  const inHome = relative(home, path);
+  return isIn(home, path) && (home === folder ? inHome.startsWith('.') : isIn(folder, home));
+}
+
+const hasHome = (folder: string): boolean => isIn(realPath(folder) ?? folder, homeFolder());
 
 const isRepository = (folder: string): boolean =>
   statSync(join(folder, '.git'), { throwIfNoEntry: false }) !== undefined;
@@ -106,7 +115,7 @@ const homeFolder = (): string => realPath(homedir()) ?? resolve(homedir());
 const isHidden = (folder: string): boolean => basename(folder).startsWith('.');
 
 /** Folders above one that may belong to the same work, the nearest first. */
-function* foldersAbove(folder: string): Iterable<string> {
+export function* foldersAbove(folder: string): Iterable<string> {
   const home = homeFolder();
   for (let at = dirname(folder); at !== dirname(at); at = dirname(at)) {
     if (isIn(at, home) || isHidden(at)) return;
