@@ -6,6 +6,7 @@
  * path are known, whatever its outcome.
  */
 import type { FastifyRequest } from 'fastify';
+import Type from 'typebox';
 import type { TargetName } from '../../../model/installation.ts';
 import type { Level } from '../../../model/level.ts';
 import { isRuntime, type Principal } from '../../../model/principal.ts';
@@ -13,9 +14,12 @@ import { type SchemaCheck, schemaCheck } from '../../../model/schema-check.ts';
 import type { Installations } from '../../../store/installations/installations.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { principalOf } from '../authenticate.ts';
+import { Name } from '../schemas.ts';
 import type { EditRate, EditsOf } from './edit-rate.ts';
 import { visibleTarget } from './installation-rights.ts';
 import { TARGET_PARAMS, type TargetParams, targetNameOf } from './target-paths.ts';
+
+const checkName = schemaCheck(Type.Object({ name: Name }));
 
 export interface CountedEditParts {
   readonly installations: Pick<Installations, 'read'>;
@@ -63,9 +67,11 @@ const ofNone = (principal: Principal): EditsOf =>
 export const countedInstall =
   ({ edits, registry }: Pick<CountedEditParts, 'edits'> & InstallableParts): OnRequest =>
   async (request) => {
-    const { name } = request.params as { readonly name: string };
     const none = ofNone(principalOf(request));
-    const known = await registry.integration(name);
+    // As above: an invalid name must not reach the store.
+    const isName = checkName(request.params).length === 0;
+    const { name } = request.params as { readonly name: string };
+    const known = isName ? await registry.integration(name) : undefined;
     return edits.take(request, known === undefined ? none : { ...none, integration: known.name });
   };
 
