@@ -29,7 +29,7 @@ const QUICK_ENTRY_NS = 1e6;
  * over that.
  */
 const DISPOSE_GRACE_MS = 500;
-const DISPOSE_WALL_MS = 2_500;
+const DISPOSE_WALL_MS = 10_000;
 const FAILURE_CHARS = 2_000;
 /** Time of the main thread for one character of a rejection's text, message and stack together. */
 const FAILURE_MS_PER_CHAR = 4e-6;
