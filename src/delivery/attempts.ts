@@ -3,7 +3,8 @@
  *
  * The target counts as it is at the attempt, not as it was when the event was accepted: one that is
  * deleted or paused, or was paused since, gets nothing
- * (docs/contract/webhooks.md#pause-and-removal).
+ * (docs/contract/webhooks.md#pause-and-removal). It is looked at again before a post: the code may
+ * have taken half a minute for the payload.
  */
 import { DatabaseUnavailable } from '../database/unavailable.ts';
 import { installedName, type Target } from '../model/target.ts';
@@ -35,17 +36,15 @@ export class Attempts {
     const { targets, handlers, webhooks, onError } = this.#parts;
     const { claim } = delivery;
     try {
-      const target = await targetOf(targets, claim);
-      // A target that was deleted and installed again has another endpoint.
-      if (target === undefined || target.endpointKey !== endpointOfLane(claim.endpoint))
-        return unrecorded({ end: 'canceled', outcome: 'deleted' });
+      const target = await currentTarget(targets, claim);
+      if ('ending' in target) return target;
       delivery.target = target;
-      if (isPausedFor(target, claim)) return unrecorded({ end: 'canceled', outcome: 'paused' });
       // Too many attempts of unknown end: the delivery itself may be what ends the process.
       if (claim.unknowns > UNKNOWNS_MAX) return unrecorded({ end: 'lapsed', outcome: 'end unknown' });
       // If the active version no longer posts webhooks, the event goes to its handlers.
       const isWebhook = claim.kind === 'webhook' && target.webhook !== undefined;
-      return await (isWebhook ? webhooks : handlers).attempt(delivery, target);
+      if (!isWebhook) return await handlers.attempt(delivery, target);
+      return await webhooks.attempt(delivery, target, () => currentTarget(targets, claim));
     } catch (error) {
       onError(error);
       // No fault that counts: a database that is away again and again would use up all repetitions.
@@ -53,6 +52,18 @@ export class Attempts {
       return unrecorded({ end: 'fault', outcome: 'platform fault' });
     }
   }
+}
+
+/** The target as it is now; the end of the delivery if it gets nothing. */
+async function currentTarget(
+  targets: AttemptsParts['targets'],
+  claim: ClaimedDelivery,
+): Promise<Target | Attempted> {
+  const target = await targetOf(targets, claim);
+  // A target that was deleted and installed again has another endpoint.
+  if (target === undefined || target.endpointKey !== endpointOfLane(claim.endpoint))
+    return unrecorded({ end: 'canceled', outcome: 'deleted' });
+  return isPausedFor(target, claim) ? unrecorded({ end: 'canceled', outcome: 'paused' }) : target;
 }
 
 function targetOf(

@@ -51,8 +51,15 @@ export class WebhookDelivery {
     this.#parts = parts;
   }
 
-  /** @throws if the store fails */
-  async attempt(delivery: DeliveryInFlight, target: Target): Promise<Attempted | typeof LOST> {
+  /**
+   * @param current the target as it is now; the end of the delivery if it gets nothing any more
+   * @throws if the store fails
+   */
+  async attempt(
+    delivery: DeliveryInFlight,
+    target: Target,
+    current: () => Promise<Target | Attempted>,
+  ): Promise<Attempted | typeof LOST> {
     const { claim } = delivery;
     const { revision } = target;
     if (claim.payload?.revision === revision) return this.#post(delivery, claim.payload);
@@ -60,7 +67,8 @@ export class WebhookDelivery {
     if ('ending' in draft) return draft;
     const payload = { ...draft, revision };
     if (!(await this.#parts.claims.keepPayload(claim, payload))) return LOST;
-    return this.#post(delivery, payload);
+    const still = await current();
+    return 'ending' in still ? still : this.#post(delivery, payload);
   }
 
   async #ask(delivery: DeliveryInFlight, target: Target): Promise<Draft | Attempted> {

@@ -250,6 +250,9 @@ function forgetChanged(
 ): void {
   changes.on('installation', (installationId) => webhookSecrets.forgetInstallation(installationId));
   changes.on('webhookSecrets', (installationId) => webhookSecrets.forgetInstallation(installationId));
+  changes.on('removed', (...tenants) => {
+    for (const tenant of tenants) webhookSecrets.forgetInstallation(tenant);
+  });
   changes.on('tokens', () => tokens.forget());
   changes.on('statementKeys', () => statementKeys.forget());
   changes.on('missed', () => {

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkSignature } from '../../../sandbox/sdk/verify-signature.js';
+import { serve } from '../../support/http/egress.ts';
 import { ask } from '../../support/installation-api.ts';
 import { WebhookInbox } from '../../support/receivers/webhook-inbox.ts';
 import { TestService } from '../../support/service.ts';
@@ -217,5 +218,80 @@ describe('while a delivery waits for its next attempt', () => {
     const valid = async ({ headers, body }: typeof first) =>
       (await checkSignature(String(headers['x-platform-signature']), body, secret)).valid;
     expect([await valid(first), await valid(second)]).toEqual([false, true]);
+  });
+});
+
+const SLOW = `import { createIntegration, deliverTo } from '@annex/sdk';
+export default createIntegration({ events: { space_content_updated: async (event, { environment }) => {
+  const { receiver } = environment.spaceInstallation.configuration;
+  if (event.revisionId === 'slow') await fetch(receiver + '/gate');
+  return deliverTo(receiver + '/hook', event);
+} } });`;
+const SLOW_MANIFEST = `name: slow
+title: Slow
+description: Waits for a server before it answers.
+organization: acme
+visibility: public
+scopes: ['space:content:read']
+script: index.js
+target: all
+webhook: {url: receiver, eventTypes: types}
+configurations:
+  space:
+    properties:
+      receiver: {type: string, title: URL, description: Where to.}
+      types: {type: string, title: Types, description: Which., enum: [space_content_updated], multiple: true}
+`;
+
+// The code may take half a minute, and its organization does not expect a post after a pause.
+describe('a target that, while its code makes the payload,', () => {
+  test.each([
+    ['is paused', 'paused', (id: string) => ask(annex, 'POST', `${id}/pause`)],
+    [
+      'is paused and resumed',
+      'paused',
+      async (id: string) => {
+        await ask(annex, 'POST', `${id}/pause`);
+        await ask(annex, 'POST', `${id}/resume`);
+      },
+    ],
+    ['is removed', 'deleted', (id: string) => ask(annex, 'DELETE', id)],
+    [
+      'is deleted with its integration',
+      'deleted',
+      () => ask(annex, 'DELETE', '/integrations/slow?cascade=true'),
+    ],
+  ])('%s gets no post', async (_, outcome, change) => {
+    const gates: (() => void)[] = [];
+    const posts: string[] = [];
+    const receiver = await serve((request, response) => {
+      if (request.url === '/gate') return void gates.push(() => response.end());
+      posts.push(String(request.headers['x-platform-delivery']));
+      return response.end();
+    });
+    const form = new FormData();
+    form.append('manifest', SLOW_MANIFEST);
+    form.append('files', new Blob([SLOW]), 'index.js');
+    expect((await annex.api('POST', '/v1/integrations', { form })).status).toBe(201);
+    organizations += 1;
+    const organization = `slow-${organizations}`;
+    const whole = await annex.install('slow', organization);
+    await annex.installBelow('slow', whole, 'space', 'garden');
+    const at = `/integrations/slow/installations/${whole.id}`;
+    const configuration = { receiver, types: [updated.type] };
+    await ask(annex, 'PATCH', `${at}/spaces/garden`, { json: { configuration } });
+    const post = async (revisionId: string): Promise<string> => {
+      const json = { ...updated, organization, revisionId };
+      return String((await ask(annex, 'POST', '/events', { json })).body['eventId']);
+    };
+    // The first one makes the secret that signs.
+    await settled(await post('fast'), 'delivered');
+    const eventId = await post('slow');
+    await expect.poll(() => gates.length).toBe(1);
+    await change(at);
+    gates[0]?.();
+    await settled(eventId, 'canceled');
+    expect(await delivery(eventId)).toMatchObject({ outcome, attempts: 0 });
+    expect(posts).toHaveLength(1);
   });
 });
