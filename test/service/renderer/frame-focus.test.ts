@@ -118,7 +118,9 @@ describe('a frame', needs('chromium'), () => {
     await inFrame().click();
     await keyboard.type('mine');
     await expect.poll(() => frames.typed('when-it-loses-it')).toBe('mine');
-    await field().click();
+    const { x = 0, y = 0, width = 0 } = (await field().boundingBox()) ?? {};
+    // Without the looks that a locator takes, which count as acts of the user.
+    await product.page.mouse.click(x + width - 5, y + 5);
     await typedOn('when-it-loses-it', field);
   });
 

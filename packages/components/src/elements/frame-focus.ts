@@ -17,8 +17,11 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 const ACTIVATION_MS = 5_000;
 /** Focus that passes from one frame to another has no event. */
 const POLL_MS = 50;
-/** What a page does that soon after it has loaded is no answer to the user. */
-const SETTLED_MS = 20;
+/**
+ * What a page does that soon after it has loaded, or after the user's act elsewhere, is no answer
+ * to the user.
+ */
+const SETTLED_MS = 30;
 /** Times in ten seconds that a frame may take the focus where its right is not certain. */
 const DOUBTS_MAX = 2;
 const DOUBTS_MS = 10_000;
@@ -61,6 +64,7 @@ class FocusGuard {
   #holder: HTMLIFrameElement | undefined;
   /** The holder gets it back, by way of the page itself. */
   #isReturning = false;
+  #usedUpAt = Number.NEGATIVE_INFINITY;
   /** What lost the focus last, if nothing has it since. */
   #lost: Held | undefined;
   /** A Tab whose effect is not seen yet, and what had the focus. */
@@ -158,6 +162,7 @@ class FocusGuard {
   }
 
   #useUp(): void {
+    this.#usedUpAt = performance.now();
     if (useUpActivation()) this.#activeSince = Number.NEGATIVE_INFINITY;
   }
 
@@ -211,7 +216,8 @@ class FocusGuard {
 
   #verdict({ isLoaded, isWanted }: Watched): Verdict {
     if (isWanted || this.#isByTab) return 'given';
-    if (!isLoaded || this.#isPressed || !isActive()) return 'stolen';
+    const isSoon = performance.now() - this.#usedUpAt < SETTLED_MS && isTextField(this.#lost?.element);
+    if (!isLoaded || this.#isPressed || isSoon || !isActive()) return 'stolen';
     // What the user does in a frame of the product is not seen, and activates this page, too.
     if (this.#holder?.isConnected) return this.#frames.has(this.#holder) ? 'given' : 'stolen';
     return this.#isOwn && isTextField(this.#lost?.element) ? 'doubtful' : 'given';
