@@ -210,8 +210,7 @@ class FocusGuard {
     watched.doubts.push(now);
     while (now - (watched.doubts[0] ?? now) > DOUBTS_MS) watched.doubts.shift();
     if (verdict === 'doubtful' && watched.doubts.length <= DOUBTS_MAX) return;
-    // A key that is under way to a frame that is gone would hold up those behind it.
-    setTimeout(() => this.#frames.has(frame) && watched.stop(), POLL_MS);
+    watched.stop();
   }
 
   #verdict({ isLoaded, isWanted }: Watched): Verdict {
