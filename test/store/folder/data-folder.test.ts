@@ -1,6 +1,6 @@
 /** An unusable data folder is refused with an error that names the file and what to do. */
 import { spawn } from 'node:child_process';
-import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
@@ -34,6 +34,24 @@ async function said(folder: string): Promise<string> {
   await new Promise((resolve) => child.once('close', resolve));
   return output;
 }
+
+// Attack: `data` of a cloned folder has links, for `annex serve` there to write through.
+test.each(['annex.db', 'annex.db-lock'])(
+  '%s that is a link is refused, and nothing is written there',
+  async (name) => {
+    const folder = await temporaryFolder();
+    const other = join(folder, 'other.sqlite');
+    const database = new DatabaseSync(other);
+    database.exec('create table cookies (value)');
+    database.close();
+    const before = await readFile(other);
+    await symlink('other.sqlite', join(folder, name));
+    await expect(openStore(storeOptions(folder))).rejects.toThrow(
+      `${join(folder, name)} is a link to another file`,
+    );
+    expect(await readFile(other)).toEqual(before);
+  },
+);
 
 describe('a file or folder without access', () => {
   test('is not reported for a folder of its own', async () => {

@@ -5,7 +5,7 @@
  * Each mistake that an operator can make with it has an error that names the file and what to do; a
  * bare `EACCES` names neither.
  */
-import { accessSync, constants, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, statfsSync, statSync } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { whyNotNew } from '../../used-folder.ts';
@@ -26,6 +26,7 @@ export async function prepareFolder(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause) => {
     throw unusableFolder(folder, cause);
   });
+  refuseLinks(file);
   refuseLostDatabase(folder);
   // SQLite gives its other files the mode of the database file: created here, they are private in
   // any folder.
@@ -34,6 +35,18 @@ export async function prepareFolder(folder: string): Promise<string> {
   });
   await handle.close();
   return file;
+}
+
+/**
+ * Attack: `data` of a cloned folder has a link `annex.db`, and the service makes its tables in the
+ * database of another program. SQLite itself follows no link to its other files.
+ */
+function refuseLinks(file: string): void {
+  for (const name of [file, `${file}-lock`])
+    if (lstatSync(name, { throwIfNoEntry: false })?.isSymbolicLink())
+      throw new Error(
+        `${name} is a link to another file, so it is not used; move that file here, or name its folder (--data).`,
+      );
 }
 
 /** @throws if the database file is missing or empty in a folder that a service has used */
