@@ -204,6 +204,10 @@ export const DEFAULT_LIMITS = {
    * level. Beyond this, 429.
    */
   tasksPerMinutePerInstallation: 600,
+  /** Tasks that the code of all installations of one integration queues. Beyond this, 429. */
+  tasksPerMinutePerIntegration: 3_000,
+  /** Tasks that all integrations queue for one organization. Beyond this, 429. */
+  tasksPerMinutePerOrganization: 3_000,
   /** Payload of one webhook. */
   webhookPayloadBytes: 256 * KIB,
   /** Total time of one attempt, from the DNS look-up to the last byte of the receiver's answer. */

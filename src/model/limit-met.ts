@@ -113,6 +113,8 @@ const WORDS: Partial<Record<LimitName, Words>> = {
     'The integration has too many tasks pending; try again later',
   ],
   tasksPerMinutePerInstallation: ['# tasks in a minute', 'Too many tasks of this installation'],
+  tasksPerMinutePerIntegration: ['# tasks in a minute', 'Too many tasks of this integration'],
+  tasksPerMinutePerOrganization: ['# tasks in a minute', 'Too many tasks of this organization'],
   webhookPayloadBytes: ['The payload has #', 'The payload is too large'],
   webhookMs: ['The attempt took #', 'The receiver did not answer in time'],
   webhookConnectMs: ['Connecting took #', 'The connection to the receiver could not be made in time'],

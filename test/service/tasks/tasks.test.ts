@@ -312,6 +312,38 @@ test('a target with too many pending tasks gets no more', async () => {
 });
 
 // Attack: a fork bomb. Each task queues two of its kind.
+test('tasksPerMinutePerIntegration: of the code of all installations together', async () => {
+  const bounded = await startTestService({
+    limits: { tasksPerMinutePerInstallation: 2, tasksPerMinutePerIntegration: 3 },
+  });
+  const at = await deploy(bounded, 'many', MODULE_WORKER);
+  const other = await bounded.install('many');
+  const code = async (of: Installed) => (await queue(of, { task: 1 })).code;
+  // What the narrower rate refuses is not counted here.
+  expect([await code(other), await code(other), await code(other), await code(other)]).toEqual([
+    ...[undefined, undefined, 'REQUEST_RATE_EXCEEDED', 'REQUEST_RATE_EXCEEDED'],
+  ]);
+  expect([await code(at.organization), await code(at.organization)]).toEqual([
+    undefined,
+    'REQUEST_RATE_EXCEEDED',
+  ]);
+  const apart = await deploy(bounded, 'apart', MODULE_WORKER);
+  expect(await code(apart.organization)).toBeUndefined();
+});
+
+test('tasksPerMinutePerOrganization: of all integrations of one organization together', async () => {
+  const bounded = await startTestService({ limits: { tasksPerMinutePerOrganization: 2 } });
+  await bounded.publish('first', { 'index.js': MODULE_WORKER });
+  await bounded.publish('second', { 'index.js': MODULE_WORKER });
+  const first = await bounded.install('first', 'busy');
+  const second = await bounded.install('second', 'busy');
+  const other = await bounded.install('second', 'calm');
+  const code = async (of: Installed) => (await queue(of, { task: 1 })).code;
+  expect([await code(first), await code(second), await code(second), await code(other)]).toEqual([
+    ...[undefined, undefined, 'REQUEST_RATE_EXCEEDED', undefined],
+  ]);
+});
+
 test('a task that queues two tasks, each of which queues two more, is bounded, and others go on', async () => {
   const perMinute = 30;
   const bounded = await startTestService({

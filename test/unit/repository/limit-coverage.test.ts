@@ -59,6 +59,8 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   tasksPendingPerTarget: ['task-schedule', 'tasksPendingPerTarget: the tasks of one target'],
   tasksPendingPerIntegration: ['task-schedule', 'tasksPendingPerIntegration: the tasks of all targets'],
   tasksPerMinutePerInstallation: ['tasks', 'tasksPerMinutePerInstallation: of the code of each installation'],
+  tasksPerMinutePerIntegration: ['tasks', 'tasksPerMinutePerIntegration: of the code of all installations'],
+  tasksPerMinutePerOrganization: ['tasks', 'tasksPerMinutePerOrganization: of all integrations'],
   failedCredentialsPerMinutePerAddress: [
     'rate-limits',
     'are bounded at the control listener, and a valid token',

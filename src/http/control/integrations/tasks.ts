@@ -50,7 +50,7 @@ const TaskBody = Type.Object(
 export interface TasksRouteParts {
   readonly taskAcceptance: Pick<TaskAcceptance, 'accept'>;
   readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
-  readonly limits: Pick<Limits, 'taskBytes' | 'tasksPerMinutePerInstallation'>;
+  readonly limits: Pick<Limits, 'taskBytes' | TaskRateName>;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
   /** Called with each limit that a request met. */
@@ -95,26 +95,38 @@ export function tasksRoutes(app: TypedApp, parts: TasksRouteParts): void {
   );
 }
 
+/** Whose tasks each rate counts, the narrowest first. */
+const RATES = {
+  // For the organization: an installation's id changes with each install.
+  tasksPerMinutePerInstallation: ({ integration, level, organization }: Target) =>
+    level === 'integration' ? integration : `${integration} ${organization}`,
+  tasksPerMinutePerIntegration: ({ integration }: Target) => integration,
+  tasksPerMinutePerOrganization: ({ organization }: Target) => organization,
+} satisfies Partial<Record<LimitName, (target: Target) => string>>;
+
+type TaskRateName = keyof typeof RATES;
+
 /**
- * Attack: a task that queues two tasks, each of which queues two more. Pending tasks are bounded,
- * but each that ends makes room for another, and every outcome is kept for days. So the code of one
- * installation may queue so many in a minute. Counted before the body is read, refused ones
- * included, and for the organization: an installation's id changes with each install.
+ * Attack: a task that queues two tasks, each of which queues two more, in twenty installations at
+ * once. Pending tasks are bounded, but each that ends makes room for another, and every outcome is
+ * kept for days. So the code of one installation, of one integration and for one organization may
+ * queue so many in a minute. Counted before the body is read. What a narrower rate refuses is not
+ * counted by the wider ones: one installation cannot use up what others have.
  */
 class TaskRate {
-  readonly #max: number;
-  readonly #rate: RateLimit;
+  readonly #rates: readonly { readonly name: TaskRateName; readonly max: number; readonly rate: RateLimit }[];
 
   constructor({ limits, clock }: Pick<TasksRouteParts, 'limits' | 'clock'>) {
-    this.#max = limits.tasksPerMinutePerInstallation;
-    this.#rate = new RateLimit({ timesMax: this.#max, windowMs: MINUTE_MS, clock });
+    this.#rates = (Object.keys(RATES) as TaskRateName[]).map((name) => {
+      const max = limits[name];
+      return { name, max, rate: new RateLimit({ timesMax: max, windowMs: MINUTE_MS, clock }) };
+    });
   }
 
   /** @throws AnnexError REQUEST_RATE_EXCEEDED */
-  take({ integration, level, organization }: Target): void {
-    const key = level === 'integration' ? integration : `${integration} ${organization}`;
-    if (this.#rate.take(key)) return;
-    throw limitError('REQUEST_RATE_EXCEEDED', { name: 'tasksPerMinutePerInstallation', max: this.#max });
+  take(target: Target): void {
+    for (const { name, max, rate } of this.#rates)
+      if (!rate.take(RATES[name](target))) throw limitError('REQUEST_RATE_EXCEEDED', { name, max });
   }
 }
 
