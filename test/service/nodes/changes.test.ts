@@ -75,6 +75,15 @@ describe('on PostgreSQL, after both nodes have served it,', () => {
     expect(numbers.toSorted()).toEqual([2, 3, 4, 5]);
   });
 
+  test('an installation that is deleted leaves no isolate on either node', async () => {
+    const isolates = () => Promise.all([a, b].map((node) => node.metric('annex_isolates')));
+    const [ofA = 0, ofB = 0] = await isolates();
+    const installed = await deployed('leaving');
+    await expect.poll(isolates).toEqual([ofA + 1, ofB + 1]);
+    expect((await a.api('DELETE', path('leaving', installed))).status).toBe(204);
+    await expect.poll(isolates).toEqual([ofA, ofB]);
+  });
+
   test('a name that was deleted and published again runs the new code', async () => {
     const before = await deployed('reborn');
     expect((await a.api('DELETE', '/v1/integrations/reborn?cascade=true')).status).toBe(204);
