@@ -120,10 +120,10 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
     patterns.warnings.push(...(await reviewOf(metafile, upload)));
     const named = withDisplayNames(map.text);
     if (Buffer.byteLength(named) <= SOURCE_MAP_BYTES_MAX)
-      return { ok: true, script: script.text, map: named, warnings: patterns.warnings };
+      return { ok: true, script: withCleanup(script.text), map: named, warnings: patterns.warnings };
     return {
       ok: true,
-      script: script.text,
+      script: withCleanup(script.text),
       map: EMPTY_MAP,
       warnings: [...patterns.warnings, mapTooLarge()],
     };
@@ -195,6 +195,17 @@ const mapTooLarge = (): Problem =>
   warning('The script is so large that stack traces will show lines of the bundle.', {
     hint: 'Import less.',
   });
+
+/** Where esbuild's replacement for async generators goes on after an `await`. */
+const AFTER_AWAIT = /([\w$]+)==="return"\?\1:"next",([\w$]+)\[1\]\?\{done:/;
+
+/**
+ * Lets the cleanup of an async generator go on after its first `await`: esbuild's replacement
+ * returns again there, which only what `yield*` delegates needs. The new text is as long as the old
+ * one, so that the source map stays right.
+ */
+const withCleanup = (script: string): string =>
+  script.replace(AFTER_AWAIT, '$2[1]&&$1[5]?$1:"next" ,$2[1]?{done:');
 
 /** Gives the sources their uploaded names: `src/index.ts`, not `upload:src/index.ts`. */
 function withDisplayNames(mapJson: string): string {

@@ -140,6 +140,26 @@ describe('a module of Node.js', () => {
   });
 });
 
+test('async generators beside AsyncLocalStorage clean up to the end', async () => {
+  const code = `
+    import { AsyncLocalStorage } from 'node:async_hooks';
+    export const calls = new AsyncLocalStorage();
+    async function* rows(log) { try { yield 1; yield 2; } finally { await null; log.push('released'); await null; log.push('gone'); } }
+    async function* outer(log) { yield* rows(log); }
+    async function run(rows) {
+      const log = [];
+      for await (const row of rows(log)) { log.push(row); break; }
+      log.push('after');
+      const other = rows([]);
+      await other.next();
+      return [...log, (await other.return(7)).value, (await other.next()).done];
+    }
+    export default async () => [await run(rows), await run(outer)];`;
+  const run = await evaluate<() => Promise<unknown>>({ 'index.js': code }, 'index.js');
+  const cleaned = [1, 'released', 'gone', 'after', 7, true];
+  expect(await run()).toEqual([cleaned, cleaned]);
+});
+
 test('a top-level await beside AsyncLocalStorage is refused, because it could not be followed', async () => {
   const problems = await refused({
     'index.ts': `
