@@ -197,7 +197,7 @@ const mapTooLarge = (): Problem =>
   });
 
 /** Where esbuild's replacement for async generators goes on after an `await`. */
-const AFTER_AWAIT = /([\w$]+)==="return"\?\1:"next",([\w$]+)\[1\]\?\{done:/;
+const AFTER_AWAIT = /([\w$]{1,32})==="return"\?[\w$]{1,32}:"next",([\w$]{1,32})\[1\]\?\{done:/;
 
 /**
  * Lets the cleanup of an async generator go on after its first `await`: esbuild's replacement
