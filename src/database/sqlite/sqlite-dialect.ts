@@ -126,14 +126,14 @@ function open(file: string, options: SqliteOptions, lock: FolderLock): SqliteDat
     // Takes the write lock once: fails if an older version of Annex, which locks the database file
     // itself, is running.
     database.exec('begin immediate; commit');
+    // A file system without shared memory has no log.
+    const list = existsSync(`${file}-shm`) ? new CommitList(file) : undefined;
     // Frames that were skipped must not be found again, and every commit in the log is listed.
-    emptiesLog(database);
+    emptiesLog(database, list);
     // Holds the B-trees of a long backlog: pages written at each commit should not be read from
     // disk for it.
     database.exec(`pragma cache_size = -${PAGE_CACHE_KIB}`);
     database.exec(`pragma journal_size_limit = ${LOG_BYTES_KEPT}`);
-    // A file system without shared memory has no log.
-    const list = existsSync(`${file}-shm`) ? new CommitList(file) : undefined;
     return opened(database, list, lock);
   } catch (cause) {
     database.close();
@@ -152,7 +152,7 @@ function opened(database: DatabaseSync, list: CommitList | undefined, lock: Fold
     close() {
       // A reader, such as a backup, keeps the log: then its list stays, too.
       database.exec('pragma busy_timeout = 0');
-      if (emptiesLog(database)) list?.remove();
+      if (emptiesLog(database, list)) list?.remove();
       database.close();
       list?.close();
       lock.release();
@@ -167,10 +167,20 @@ function opened(database: DatabaseSync, list: CommitList | undefined, lock: Fold
   };
 }
 
-/** Puts the log into the database file. @returns whether the log is empty now */
-function emptiesLog(database: DatabaseSync): boolean {
+/**
+ * Puts the log into the database file. Before the log is emptied, the disk has the word that the
+ * file has all of it. Otherwise a power cut would leave an empty log beside files that count frames
+ * in it, and the next start would take it for one that was cut.
+ *
+ * @returns whether the log is empty now
+ */
+function emptiesLog(database: DatabaseSync, list: CommitList | undefined): boolean {
   try {
-    return database.prepare('pragma wal_checkpoint(truncate)').get()?.['busy'] === 0;
+    database.exec('pragma wal_checkpoint(passive)');
+    list?.sync();
+    const isEmpty = database.prepare('pragma wal_checkpoint(truncate)').get()?.['busy'] === 0;
+    list?.note();
+    return isEmpty;
   } catch {
     // A full disk. The log stays as it is.
     return false;

@@ -3,7 +3,9 @@
  * is there after the start, or the start is refused with the number of lost transactions. SQLite
  * alone starts in silence, and puts pages of an earlier time over newer ones.
  */
+import fs from 'node:fs';
 import { copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -220,6 +222,54 @@ test('a service that was stopped leaves neither a log nor its list, and starts w
   const folder = await temporaryFolder();
   await (await openStore(storeOptions(folder))).close();
   expect((await readdir(folder)).sort()).toEqual(['annex.db', 'annex.db-lock', 'vault.key']);
+});
+
+describe('a log that was emptied, before a power cut', () => {
+  /** @returns the shared memory as the disk has it after the work: its bytes at its last sync */
+  async function syncedBy(work: () => Promise<unknown>): Promise<Buffer | undefined> {
+    const { fsyncSync } = fs;
+    let synced: Buffer | undefined;
+    fs.fsyncSync = (file) => {
+      fsyncSync(file);
+      const path = fs.readlinkSync(`/proc/self/fd/${file}`);
+      if (path.endsWith('-shm')) synced = fs.readFileSync(path);
+    };
+    syncBuiltinESMExports();
+    try {
+      await work();
+      return synced;
+    } finally {
+      fs.fsyncSync = fsyncSync;
+      syncBuiltinESMExports();
+    }
+  }
+
+  test.each(['start', 'stop'] as const)('at a %s: nothing is lost', async (when) => {
+    const folder = await killed('not');
+    const before = await readFile(join(folder, 'annex.db-commits'));
+    const stale = await readFile(shared(folder));
+    const onDisk = (await syncedBy(async () => (await openStore(storeOptions(folder))).close())) ?? stale;
+    if (when === 'start') await writeFile(join(folder, 'annex.db-commits'), before);
+    await writeFile(shared(folder), onDisk);
+    await writeFile(log(folder), '');
+    expect(await started(folder)).toMatchObject({ events: EVENTS });
+    expect(await started(folder)).toEqual({ events: EVENTS + 1, words: '' });
+  });
+
+  test('at a stop that another program outlasts, which puts the rest away', async () => {
+    const folder = await temporaryFolder();
+    const store = await openStore(storeOptions(folder));
+    await installHandler(store);
+    await deliveriesOf(store, EVENTS);
+    const other = new DatabaseSync(join(folder, 'annex.db'));
+    other.exec('begin; select count(*) from events');
+    other.prepare('select count(*) from events').get();
+    await store.close();
+    other.exec('commit');
+    other.close();
+    expect(await readdir(folder)).not.toContain('annex.db-wal');
+    expect(await started(folder)).toMatchObject({ events: EVENTS });
+  });
 });
 
 describe('a whole log', () => {

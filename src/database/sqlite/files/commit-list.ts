@@ -48,6 +48,13 @@ export class CommitList {
     }
   }
 
+  /** Brings what this list and the shared memory say of the log to the disk. */
+  sync(): void {
+    this.note();
+    fsyncSync(this.#index);
+    fsyncSync(this.#list);
+  }
+
   /** The log is empty, and the next start expects none. Call it before the database closes. */
   remove(): void {
     unlinkSync(this.#path);
