@@ -35,29 +35,41 @@ function publisherWith(meanwhile: () => void) {
     publisher.publish(formOf(new Map(), { manifest: manifestYaml({ name }), script: FINE }), OPERATOR, gone);
 }
 
-/** Kills every cell, those of probes too. */
-const killCells = () => {
-  for (const cell of annex.service.pool.processes) cell.kill('was killed by a test');
+/** Kills every cell, those of probes too. @param fits which ones; all if absent */
+const killCells = (fits: (cell: { readonly worked: boolean }) => boolean = () => true) => {
+  for (const cell of annex.service.pool.processes.filter(fits)) cell.kill('was killed by a test');
 };
 
 // Attack: publishes of one tenant crash their cell, so that those of others are refused as
 // crashing.
 test('a cell that dies once during a probe does not fail the publish', async () => {
-  const publish = publisherWith(killCells);
+  const publish = publisherWith(() => killCells());
   expect(await publish('bystander')).toMatchObject({ ok: true, version: 1 });
 });
 
-test('a script that also crashes a cell of its own is refused as crashing, and nothing is stored', async () => {
+/** Publishes while cells are killed again and again, as by a script that breaks them. */
+async function crashing(name: string, fits?: Parameters<typeof killCells>[0]) {
   let killing: NodeJS.Timeout | undefined;
   const publish = publisherWith(() => {
-    killing = setInterval(killCells, 5);
+    killing = setInterval(() => killCells(fits), 1);
   });
-  const publishing = publish('crasher').finally(() => clearInterval(killing));
-  expect(await publishing).toMatchObject({
+  try {
+    return await publish(name);
+  } finally {
+    clearInterval(killing);
+    expect(await annex.service.store.registry.integration(name)).toBeUndefined();
+  }
+}
+
+test('a script that also crashes a cell of its own is refused as crashing, and nothing is stored', async () => {
+  expect(await crashing('crasher', ({ worked }) => worked)).toMatchObject({
     ok: false,
     problems: [{ file: 'script.js', message: expect.stringContaining('crashes the process that loads it') }],
   });
-  expect(await annex.service.store.registry.integration('crasher')).toBeUndefined();
+});
+
+test('a script whose cells die before they have it is not refused, and nothing is stored', async () => {
+  await expect(crashing('victim')).rejects.toMatchObject({ code: 'PUBLISH_BUSY' });
 });
 
 test('a publisher that disconnects during the probe changes nothing', async () => {
@@ -73,7 +85,8 @@ test('a publisher that disconnects stops the build, and changes nothing', async 
   const { service, admin } = annex;
   const form = new FormData();
   form.append('manifest', manifestYaml({ name: 'hung-up' }, 'script: a.ts'));
-  form.append('files', new Blob([SLOW_SOURCE]), 'a.ts');
+  // Code that may be published, so that a build which goes on to its end is stored.
+  form.append('files', new Blob([SLOW_SOURCE.replace('export default 1;', FINE)]), 'a.ts');
   const encoded = new Response(form);
   const body = Buffer.from(await encoded.arrayBuffer());
   const { hostname, port } = new URL(service.controlUrl);
@@ -91,7 +104,6 @@ test('a publisher that disconnects stops the build, and changes nothing', async 
   const session = await startedSession();
   socket.destroy();
   await expect.poll(() => aliveIn(session)).toBe(0);
-  // A build that had gone on would have stored it.
   expect((await annex.api('GET', '/v1/integrations/hung-up')).status).toBe(404);
   // The build slot is free again, and the service works.
   expect(await annex.publish('next', { 'index.js': FINE })).toBe(1);
