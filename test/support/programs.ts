@@ -58,6 +58,7 @@ export const PROGRAMS = {
     use: 'the example receiver',
     works: ['-e', 'require "webrick"; require "openssl"'],
   },
+  script: { package: 'bsdutils', use: 'a command at a real terminal' },
   strace: { package: 'strace', use: 'system calls', works: ['-o', '/dev/null', 'true'] },
   zsh: { package: 'zsh', use: 'its completions' },
 } as const satisfies Record<string, Program>;

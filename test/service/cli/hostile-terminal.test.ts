@@ -3,7 +3,7 @@
  * service, of an endpoint, of a folder, of tests. None of them reaches the terminal as a control
  * character.
  */
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,6 +15,7 @@ import { folderWith, manifestOf } from '../../support/cli/author-folder.ts';
 import { COMMAND_CASES } from '../../support/cli/command-cases.ts';
 import { CommandWorld } from '../../support/cli/command-world.ts';
 import { closeHostile, controlIn, HOSTILE, poisoning, refusing } from '../../support/cli/hostile-answers.ts';
+import { needs } from '../../support/programs.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../src/cli/annex.ts', import.meta.url));
 
@@ -30,7 +31,6 @@ afterAll(async () => {
   await world.stop();
 });
 
-const hasScript = spawnSync('script', ['--version']).status === 0;
 // The output of tests has styles of its own, and a test below.
 const rows = COMMAND_CASES.flatMap((row) => ('success' in row && row.command !== 'test' ? [row] : []));
 
@@ -123,7 +123,7 @@ describe('annex call', () => {
     expect(stdout).toEqual(Buffer.concat([CLIPBOARD, Buffer.from([0x9b, 0xff])]));
   });
 
-  test.skipIf(!hasScript)('sets no clipboard of a real terminal', async () => {
+  test('sets no clipboard of a real terminal', needs('script'), async () => {
     const url = await endpoint([CLIPBOARD], { 'x-header': '\x9b31m' });
     const { stdout } = await promisify(execFile)('script', [
       '-qec',
