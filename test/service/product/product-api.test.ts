@@ -47,6 +47,18 @@ const NOT_CANONICAL = [
   '/v1/pages/%c0%ae%c0%ae/admin',
   '/v1/pages/\xc0\xae\xc0\xae/admin',
   '/v1/pages/%u002e%u002e/admin',
+  '/v1/pages/%25u002e%25u002e/admin',
+];
+/** Names that PHP, or a server that separates parameters by `;`, reads as `_method`. */
+const OVERRIDES = [
+  '%5fMethod',
+  '.method',
+  '%2Emethod',
+  '+_method',
+  '[method',
+  '_method[]',
+  'a=1;_method',
+  '_method%00x',
 ];
 const CANONICAL = [
   '/v1/pages/a.b',
@@ -202,6 +214,13 @@ describe('with --product-api', () => {
       'X-Original-Method: forged',
       'X-Envoy-Original-Path: /forged',
       'X-Middleware-Subrequest: forged',
+      'X-Matched-Path: /forged',
+      'X-Invoke-Path: /forged',
+      'X-Script-Name: /forged',
+      'X-Sendfile-Type: forged',
+      'X-Accel-Mapping: /forged',
+      'X-Forward-For: forged',
+      'WL-Proxy-Client-IP: forged',
       'True-Client-IP: forged',
       'X-Auth-Request-User: forged',
       'Remote_User: forged',
@@ -225,7 +244,7 @@ describe('with --product-api', () => {
       '/v1/a/..%5cadmin',
       '/v1/%zz',
       ...NOT_CANONICAL,
-      '/v1/spaces?x=1&%5fMethod=DELETE',
+      ...OVERRIDES.map((name) => `/v1/spaces?x=1&${name}=DELETE`),
     ];
     for (const path of paths) {
       const lines = [`GET ${path} HTTP/1.1`, 'Host: 127.0.0.1', `Authorization: Bearer ${installation}`];

@@ -22,12 +22,18 @@ const NOT_SENT = new HeaderTable([
     ['x-original*', 'x-rewrite*', 'x-override*', 'x-request-uri', 'x-envoy-*', 'x-middleware-*', 'base-url'],
     'names another path or host, or steps over checks',
   ],
+  [
+    ['x-matched-path', 'x-invoke-*', 'x-now-route-matches', 'x-script-name', 'script-name'],
+    'names another path to a framework',
+  ],
+  [['x-sendfile-type', 'x-accel-mapping'], 'has Rack name a file to the server in front of it'],
   [['x-host', 'x-http-host*'], 'names another host'],
   [['x-http-method*', 'x-method*'], 'names another method'],
   [
-    ['forwarded', 'x-forwarded*', 'via', 'x-real-*', 'x-client-ip', 'x-cluster-client-ip', 'client-ip'],
+    ['forwarded', 'x-forward*', 'via', 'x-real-*', 'x-client-ip', 'x-cluster-client-ip', 'client-ip'],
     'forges the address of a client',
   ],
+  [['wl-proxy-*', 'proxy-client-ip', 'x-proxyuser-ip'], 'forges the address of a client'],
   [['true-client-ip', 'cf-*', 'fastly-*', 'x-azure-*', 'x-originating-*'], 'forges the address of a client'],
   [
     [
@@ -121,11 +127,18 @@ const PRINTABLE = /^[!-~]+$/;
  * characters, and dots and spaces at the end, which some servers drop.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are refused
-const AMBIGUOUS = /[\0-\x1f\x7f-\x9f\\;?#]|%[0-9a-f]{2}|[. ]$/i;
+const AMBIGUOUS = /[\0-\x1f\x7f-\x9f\\;?#]|%(?:u[0-9a-f]{2})?[0-9a-f]{2}|[. ]$/i;
 
 /**
  * Whether the query overrides the method, as frameworks let forms do. Attack: a POST, for which the
- * manifest has the scope, that is a DELETE to the product.
+ * manifest has the scope, that is a DELETE to the product; also by a name that the product reads as
+ * that one. PHP drops spaces before a name and ends it at a NUL or bracket, and `.` and `[` are `_`
+ * to it; some servers separate parameters by `;`.
  */
 export const overridesMethod = (query: string): boolean =>
-  [...new URLSearchParams(query).keys()].some((name) => name.toLowerCase() === '_method');
+  query
+    .split(/[?&;]/)
+    .flatMap((part) => [...new URLSearchParams(part).keys()])
+    .some((name) => OVERRIDE.test(name));
+
+const OVERRIDE = /^\s*[_.[]method(?:$|[[\0])/i;
