@@ -65,12 +65,12 @@ async function runTests(
     signal,
     killSignal: 'SIGTERM',
   });
-  const copied = [
+  // All at once: where the runner cannot be started, its output fails, too.
+  const [code] = await Promise.all([
+    ended(child, signal),
     child.stdout && output.copy(child.stdout, shown),
     child.stderr && output.copy(child.stderr, 'stderr'),
-  ];
-  const code = await ended(child, signal);
-  await Promise.all(copied);
+  ]);
   return code;
 }
 

@@ -220,10 +220,10 @@ export class Output {
 async function drained(stream: Writable): Promise<void> {
   if (!stream.writableNeedDrain || stream.destroyed) return;
   const { promise, resolve } = Promise.withResolvers<void>();
-  stream.once('drain', resolve);
-  stream.once('error', () => resolve());
-  stream.once('close', resolve);
+  const ends = ['drain', 'error', 'close'];
+  for (const end of ends) stream.once(end, resolve);
   await promise;
+  for (const end of ends) stream.off(end, resolve);
 }
 
 const cellText = (piece: Piece = ''): string =>

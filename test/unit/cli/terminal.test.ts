@@ -20,8 +20,14 @@ class Sink extends Writable {
   }
 }
 
-function outputs({ json = false, colours = false, terminal = false } = {}) {
-  const [stdout, stderr] = [new Sink(), new Sink()];
+class SlowSink extends Sink {
+  override _write(chunk: Buffer, encoding: string, done: () => void): void {
+    super._write(chunk, encoding, () => setImmediate(done));
+  }
+}
+
+function outputs({ json = false, colours = false, terminal = false, slow = false } = {}) {
+  const [stdout, stderr] = [slow ? new SlowSink({ highWaterMark: 1 }) : new Sink(), new Sink()];
   const both = { stdout: colours, stderr: colours };
   const isTerminal = { stdout: terminal, stderr: terminal };
   const output = new Output({
@@ -112,6 +118,15 @@ describe('bytes of others', () => {
     output.line('next');
     expect(stdout.text).toBe('a\ufffdnext\n');
   });
+});
+
+test('a long output leaves no listener on a stream that is slow', async () => {
+  const { stdout, output } = outputs({ terminal: true, slow: true });
+  const listeners = () => stdout.eventNames().map((name) => [name, stdout.listenerCount(name)]);
+  const before = listeners();
+  for (let piece = 0; piece < 20; piece += 1) await output.raw(Buffer.from('text'));
+  await output.copy(Readable.from(Array<Buffer>(20).fill(Buffer.from('text'))), 'stdout');
+  expect(listeners()).toEqual(before);
 });
 
 test('a style that there is not is none', () => {
