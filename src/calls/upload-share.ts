@@ -6,7 +6,6 @@
  * sender no more than it leaves free of that half. This file only counts; `admission.ts` gives
  * places.
  */
-
 import { isFairPlace } from '../model/fair-place.ts';
 
 /** Share of the places that uploads may have. */

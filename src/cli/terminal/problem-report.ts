@@ -2,7 +2,6 @@
  * Prints problems of a folder as editors and terminals know them: `file:line:column: error: text`,
  * the line of the file with a mark below, and what to do.
  */
-
 import { plainText } from '../../model/plain-text.ts';
 import type { Problem } from '../../model/problem.ts';
 import { type Output, paint } from './output.ts';

@@ -5,7 +5,6 @@
  * For a host product that stores or exchanges documents as Markdown. Nothing is drawn and no
  * integration is called: the manifest declares the Markdown of a block.
  */
-
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import { DATA_DEPTH_MAX, isDeeper } from '../../../model/contentkit/contentkit-values-check.ts';

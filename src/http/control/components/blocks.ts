@@ -5,7 +5,6 @@
  * One list over all integrations, as a menu shows it. A block is then drawn with `…/render` of the
  * installation that the list names.
  */
-
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';

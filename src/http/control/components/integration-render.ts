@@ -6,7 +6,6 @@
  * runtime token: an installation token stands for its target, and an integration token for the
  * integration as a whole, unless the request names an installation.
  */
-
 import type { FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AnnexError } from '../../../errors.ts';

@@ -4,7 +4,6 @@
  *
  * No drawing is stored here; a client may cache one that it got by GET, if its component allows it.
  */
-
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';

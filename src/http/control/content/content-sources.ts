@@ -5,7 +5,6 @@
  * The product's members of the event are passed to the code, and the JSON of its answer back. The
  * host reads neither, and keeps nothing.
  */
-
 import Type from 'typebox';
 import type { Dispatch } from '../../../calls/dispatch.ts';
 import type { Limits } from '../../../limits.ts';

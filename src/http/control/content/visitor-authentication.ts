@@ -5,7 +5,6 @@
  * The answer is described as JSON: a client that follows redirects would otherwise go where the
  * code sends the visitor. The host product sends it to the visitor's browser, or parts of it.
  */
-
 import Type from 'typebox';
 import type { Dispatch } from '../../../calls/dispatch.ts';
 import type { Limits } from '../../../limits.ts';

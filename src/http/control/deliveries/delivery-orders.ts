@@ -6,7 +6,6 @@
  * attempts as a new delivery. For principals that may read the deliveries. Each action is an entry
  * in the audit.
  */
-
 import Type from 'typebox';
 import { DELIVERY_STATES } from '../../../database/tables.ts';
 import type { DeliveryOrders } from '../../../delivery/delivery-orders.ts';

@@ -6,7 +6,6 @@
  * with `search`. The answer goes to the host product, so it is checked and not passed on. For
  * principals that may edit the installation: the call runs with its configuration and secrets.
  */
-
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { boundedBody } from '../../../calls/bounded-body.ts';

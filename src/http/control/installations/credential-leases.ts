@@ -7,7 +7,6 @@
  * Attack: a stolen runtime token. It reveals only what its call was given anyway, and expires
  * within a minute. As on all routes here, answers carry `no-store`.
  */
-
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';

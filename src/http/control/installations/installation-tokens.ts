@@ -6,7 +6,6 @@
  * token is the one that a call of the installation would get now: nothing is stored, and requests
  * within half a minute get the same.
  */
-
 import Type from 'typebox';
 import { type TargetName, wholeInstallation } from '../../../model/installation.ts';
 import { mayHaveToken, type Principal } from '../../../model/principal.ts';

@@ -5,7 +5,6 @@
  * Only for runtime tokens, of which each names the target that gets the task: code cannot queue for
  * another installation, and no caller outside can have code run as if it had asked for it.
  */
-
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import type { TaskAcceptance } from '../../../delivery/accept/task-acceptance.ts';
