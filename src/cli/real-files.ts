@@ -80,6 +80,8 @@ function isAt(file: number, found: Stats, real: string): boolean {
   }
 }
 
+const isFile = (real: string): boolean => statSync(real, { throwIfNoEntry: false })?.isFile() === true;
+
 /** What is at a path of a folder: a file in it, a link that leaves it, or no file. */
 export type Inside = { readonly bytes: Buffer; readonly real: string } | 'leaves' | 'absent';
 
@@ -89,7 +91,7 @@ export function readInside(folder: string, path: string, bytesMax?: number): Ins
   const root = realPath(folder);
   const real = realPath(whole);
   // What is no file is not opened: to open a device may have an effect.
-  if (root === undefined || real === undefined || !statSync(real).isFile()) return 'absent';
+  if (root === undefined || real === undefined || !isFile(real)) return 'absent';
   if (!isIn(root, real)) return 'leaves';
   const bytes = readAt(real, bytesMax);
   return bytes === undefined ? 'absent' : { bytes, real };

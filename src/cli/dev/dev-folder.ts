@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readPrivate, writePrivate } from '../profile/private-file.ts';
+import { OTHERS, readPrivate, writePrivate } from '../profile/private-file.ts';
 import { replaceFile } from '../real-files.ts';
 import { Failure } from '../terminal/failure.ts';
 
@@ -14,8 +14,6 @@ export const DEV_FOLDER = '.annex';
 const PAGE_TOKEN_FILE = 'page-token';
 const TOKEN_BYTES = 24;
 const TOKEN = /^[\w-]{32}$/;
-/** Permissions of anybody but the owner. */
-const OTHERS = 0o077;
 
 /**
  * Attack: a folder from elsewhere brings a `.annex` that leads to another folder, that another user

@@ -7,8 +7,8 @@ import { dirname } from 'node:path';
 import { replaceFile } from '../real-files.ts';
 import { Failure } from '../terminal/failure.ts';
 
-/** Permissions of anybody but the owner. */
-const OTHERS = 0o077;
+/** Permissions of all users but the owner. */
+export const OTHERS = 0o077;
 const BYTES_MAX = 1_048_576;
 /** Attack: a pipe in the place of the file, which would have the command wait for a writer. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;

@@ -4,8 +4,8 @@
  *
  * Attack: a role without rights on any table listens to names of tenants, sends notices of its own,
  * or holds the locks that nodes need. `NOTIFY`, `LISTEN` and advisory locks need no right, and
- * `pg_locks` shows the keys of advisory locks to everyone. The name of a channel is shown to
- * nobody, so it is random and in a table; a lock is a row, which a role without rights cannot lock.
+ * `pg_locks` shows the keys of advisory locks to every role. The name of a channel is shown to
+ * none, so it is random and in a table; a lock is a row, which a role without rights cannot lock.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';

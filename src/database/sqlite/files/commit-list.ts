@@ -33,7 +33,7 @@ export class CommitList {
     this.note();
     fsyncSync(this.#list);
     // With the list, the name of the log is on the disk.
-    syncFolder(this.#path);
+    sync(dirname(this.#path));
   }
 
   /** Call it after each commit. Never throws: a commit must not fail because of its list. */
@@ -58,7 +58,7 @@ export class CommitList {
   /** The log is empty, and the next start expects none. Call it before the database closes. */
   remove(): void {
     unlinkSync(this.#path);
-    syncFolder(this.#path);
+    sync(dirname(this.#path));
   }
 
   /** Call it when the database is closed. */
@@ -100,11 +100,12 @@ export class CommitList {
   }
 }
 
-function syncFolder(path: string): void {
-  const folder = openSync(dirname(path), 'r');
+/** Brings a file, or the names in a folder, to the disk. */
+export function sync(path: string): void {
+  const file = openSync(path, 'r');
   try {
-    fsyncSync(folder);
+    fsyncSync(file);
   } finally {
-    closeSync(folder);
+    closeSync(file);
   }
 }

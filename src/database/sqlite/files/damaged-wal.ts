@@ -7,17 +7,9 @@
  * what has the most: the database file and what is left of the log, or the file alone. The log is
  * kept under another name; Annex never removes it.
  */
-import {
-  closeSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { constants, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { sync } from './commit-list.ts';
 import { MISSING, verdictOn, type WalLoss } from './wal-verdict.ts';
 
 /** A note for the operator about the write-ahead log. */
@@ -122,13 +114,4 @@ function copyAside(wal: string, kept: string): string {
   sync(kept);
   sync(dirname(kept));
   return ` The log is kept as ${kept}.`;
-}
-
-function sync(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }

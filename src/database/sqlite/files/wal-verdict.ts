@@ -13,8 +13,8 @@ import { isSameReset, readWal, resetsBetween, type Wal } from './wal-file.ts';
 import { type CommitList, type LogClaim, readCommitList, readIndex } from './wal-index.ts';
 
 export type WalVerdict =
-  /** SQLite may take the log. `leavesOut`: it will skip frames. */
-  | { readonly kind: 'take'; readonly leavesOut: boolean; readonly tornAt?: number }
+  /** SQLite may take the log. `tornAt`: it will skip the frames from there on. */
+  | { readonly kind: 'take'; readonly tornAt?: number }
   /** The database file has every transaction, and the log must not be taken. */
   | { readonly kind: 'leave'; readonly problem: string }
   /** It belongs to another database. */
@@ -81,9 +81,7 @@ function verdictOnLog(database: string, { state }: Wal, isAhead: boolean): WalVe
   const foreign = foreignWal(database);
   if (foreign !== undefined) return { kind: 'foreign', problem: foreign };
   if (isAhead) return { ...UNKNOWN_LOSS, problem: 'it ends before the time of the database file' };
-  return state.kind === 'torn'
-    ? { kind: 'take', leavesOut: true, tornAt: state.at }
-    : { kind: 'take', leavesOut: false };
+  return state.kind === 'torn' ? { kind: 'take', tornAt: state.at } : { kind: 'take' };
 }
 
 const UNKNOWN = 'an unknown number of transactions';
