@@ -7,6 +7,7 @@
  */
 import type { Environment, Installation } from './environment.ts';
 import type { AccountConfiguration, Configuration, OAuthCredentials } from './manifest-types.ts';
+import { readQuery } from './url.ts';
 
 type Awaitable<T> = T | Promise<T>;
 
@@ -35,15 +36,15 @@ export interface ExtractedCredentials {
 }
 
 /**
- * The JSON of a token endpoint's answer. If the JSON itself has no `ok` or `status`, they are those
- * of the HTTP answer, and not enumerable.
+ * Members of a token endpoint's answer, JSON or a form. If the answer itself has no `ok` or
+ * `status`, they are those of the HTTP answer, and not enumerable.
  */
 export interface OAuthTokenResponse {
   /** Whether the request succeeded. */
   readonly ok: boolean;
   /** HTTP status. */
   readonly status: number;
-  /** Members of the JSON, such as `access_token`. */
+  /** Members of the answer, such as `access_token`; texts where it is a form. */
   readonly [member: string]: unknown;
 }
 
@@ -61,6 +62,8 @@ export interface OAuthConfig<C extends Configuration = AccountConfiguration> {
   readonly authorizeURL: OAuthSetting<C>;
   /** The provider's token endpoint. */
   readonly accessTokenURL: OAuthSetting<C>;
+  /** Token endpoint of renewals, for a provider that has another one for them. */
+  readonly refreshTokenURL?: OAuthSetting<C>;
   /**
    * Redirect URL that the provider knows, for a provider that allows only one; by default the URL
    * of the request without its query. The page there must send the browser on to the handler of
@@ -73,7 +76,7 @@ export interface OAuthConfig<C extends Configuration = AccountConfiguration> {
   readonly prompt?: string;
   /**
    * Makes credentials of the provider's answer, also of the answer to a renewal. The default keeps
-   * `access_token`, `refresh_token`, and `expires_at` made from `expires_in`.
+   * `access_token`, `refresh_token`, and `expires_at`, made from `expires_in` where that is set.
    *
    * It may throw, for example if `ok` is false. Then, and whenever the HTTP answer was a refusal,
    * nothing is changed.
@@ -84,12 +87,12 @@ export interface OAuthConfig<C extends Configuration = AccountConfiguration> {
 /** A failure of the flow; its message is for the log. */
 export class OAuthFailure extends Error {
   override readonly name = 'OAuthFailure';
-  /** The provider's error code, such as `invalid_grant`. */
-  readonly word: string | undefined;
+  /** Whether the provider refused for good, so that the same request fails again. */
+  readonly isFinal: boolean;
 
-  constructor(message: string, word?: string, cause?: unknown) {
+  constructor(message: string, { isFinal = false, cause }: { isFinal?: boolean; cause?: unknown } = {}) {
     super(message, cause === undefined ? {} : { cause });
-    this.word = word;
+    this.isFinal = isFinal;
   }
 }
 
@@ -100,7 +103,7 @@ export class OAuthFailure extends Error {
  */
 export async function settingOf<C extends Configuration>(
   config: OAuthConfig<C>,
-  name: 'clientId' | 'clientSecret' | 'authorizeURL' | 'accessTokenURL' | 'redirectURL',
+  name: 'clientId' | 'clientSecret' | 'authorizeURL' | 'accessTokenURL' | 'refreshTokenURL' | 'redirectURL',
   installation: Installation<C>,
   environment: Environment<C>,
 ): Promise<string> {
@@ -123,15 +126,19 @@ function isWebURL(text: string): boolean {
 /** Answer of the token endpoint. */
 export interface TokenAnswer {
   readonly response: OAuthTokenResponse;
-  /** Set if the HTTP status is not a success. */
+  /** Set if the HTTP status is not a success, or the answer has an error in place of a token. */
   readonly refusal: OAuthFailure | undefined;
 }
 
+/** Configurations whose provider has accepted Basic: a later request begins with it. */
+const takeBasic = new WeakSet<object>();
+
 /**
  * Sends a request to the token endpoint (RFC 6749, sections 4.1.3 and 6), with the client secret in
- * the form.
+ * the form. A provider that refuses the client is asked once more, with Basic (section 2.3.1): it
+ * has used up neither the code nor the refresh token.
  *
- * @throws OAuthFailure if it cannot be reached, or its answer is not a JSON object
+ * @throws OAuthFailure if it cannot be reached, or its answer is neither a JSON object nor a form
  */
 export async function requestTokens<C extends Configuration>(
   config: OAuthConfig<C>,
@@ -139,23 +146,95 @@ export async function requestTokens<C extends Configuration>(
   installation: Installation<C>,
   grant: Readonly<Record<string, string>>,
 ): Promise<TokenAnswer> {
-  const setting = (name: 'clientId' | 'clientSecret' | 'accessTokenURL') =>
+  const setting = (name: 'clientId' | 'clientSecret' | 'accessTokenURL' | 'refreshTokenURL') =>
     settingOf(config, name, installation, environment);
-  const url = await setting('accessTokenURL');
-  const form = {
-    ...grant,
-    client_id: await setting('clientId'),
-    client_secret: await setting('clientSecret'),
-  };
-  const { ok, status, text } = await post(url, new URLSearchParams(form));
-  const answer = objectOf(text);
-  const word = wordOf(answer?.['error']);
-  const reason = word === undefined ? '' : ` (${word})`;
-  const refusal = ok ? undefined : new OAuthFailure(`the token endpoint answered ${status}${reason}`, word);
-  if (answer === undefined)
-    throw refusal ?? new OAuthFailure('the token endpoint answered with no JSON object');
-  return { response: withStatus(answer, { ok, status }), refusal };
+  const isRenewal = grant['grant_type'] === 'refresh_token' && config.refreshTokenURL !== undefined;
+  const url = await setting(isRenewal ? 'refreshTokenURL' : 'accessTokenURL');
+  const client = { id: await setting('clientId'), secret: await setting('clientSecret') };
+  const isBasic = takeBasic.has(config);
+  let answer = await post(url, isBasic ? withBasic(grant, client) : withForm(grant, client));
+  if (refusesClient(answer)) {
+    const other = await post(url, isBasic ? withForm(grant, client) : withBasic(grant, client));
+    if (!refusesClient(other)) {
+      answer = other;
+      if (isBasic) takeBasic.delete(config);
+      else takeBasic.add(config);
+    }
+  }
+  const { ok, status, type, members } = answer;
+  const refusal = refusalOf(answer);
+  if (members !== undefined) return { response: withStatus(members, { ok, status }), refusal };
+  const name = /^[\w.+-]{1,64}\/[\w.+-]{1,64}/.exec(type)?.[0] ?? 'of no type';
+  throw (
+    refusal ?? new OAuthFailure(`the token endpoint answered with neither a JSON object nor a form (${name})`)
+  );
 }
+
+interface Client {
+  readonly id: string;
+  readonly secret: string;
+}
+type Grant = Readonly<Record<string, string>>;
+
+const withForm = (grant: Grant, { id, secret }: Client): RequestInit => ({
+  body: new URLSearchParams({ ...grant, client_id: id, client_secret: secret }).toString(),
+});
+
+/** Both texts are encoded as in a form, before base64. */
+const withBasic = (grant: Grant, { id, secret }: Client): RequestInit => ({
+  body: new URLSearchParams(grant).toString(),
+  headers: {
+    authorization: `Basic ${btoa([id, secret].map((text) => encodeURIComponent(text.toWellFormed())).join(':'))}`,
+  },
+});
+
+/** Members that hold the error of an answer. Facebook has an object there, WeChat a number. */
+const ERROR_MEMBERS = ['error', 'errcode', 'error_code'] as const;
+
+const errorOf = (members: Members): unknown =>
+  ERROR_MEMBERS.map((name) => members[name]).find((value) => value && value !== '0');
+
+/** The first short word that names an error. HubSpot has it in `status`. */
+function errorWordOf(members: Members = {}): string | undefined {
+  const error = errorOf(members);
+  const { code, type } = (error ?? {}) as Record<string, unknown>;
+  return [error, code, type, members['status']].map(wordOf).find((word) => word !== undefined);
+}
+
+/** A 401 of any word: X says `unauthorized_client`, others say nothing. */
+const refusesClient = ({ status, members, challenge }: Answer): boolean =>
+  status === 401 ||
+  errorWordOf(members) === 'invalid_client' ||
+  (status === 400 && /^basic\b/i.test(challenge));
+
+/** Errors of RFC 6749, section 5.2. */
+const LASTING = new Set([
+  ...['invalid_request', 'invalid_client', 'invalid_grant'],
+  ...['unauthorized_client', 'unsupported_grant_type', 'invalid_scope'],
+]);
+
+/** Words of faults that pass. */
+const PASSING = new Set([
+  ...['server_error', 'temporarily_unavailable', 'slow_down', 'internal_error', 'service_unavailable'],
+  ...['fatal_error', 'request_timeout', 'ratelimited', 'rate_limited'],
+]);
+
+/**
+ * The refusal of an answer. A 4xx is for good whatever its word is, and so is an error with 200:
+ * providers have many words for a refresh token that is over.
+ */
+function refusalOf({ ok, status, members }: Answer): OAuthFailure | undefined {
+  const isError = members !== undefined && (errorOf(members) !== undefined || members['ok'] === false);
+  if (ok && (!isError || isText(members['access_token']))) return undefined;
+  const word = errorWordOf(members);
+  const reason = word === undefined ? '' : ` (${word})`;
+  const message = ok ? 'the token endpoint gave no access token' : `the token endpoint answered ${status}`;
+  const isOfClient = status >= 400 && status < 500 && status !== 408 && status !== 429;
+  const isFinal = LASTING.has(word ?? '') || ((ok || isOfClient) && !PASSING.has(word ?? ''));
+  return new OAuthFailure(`${message}${reason}`, { isFinal });
+}
+
+export const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 /**
  * Adds `ok` and `status` where the answer has none of its own: some providers say `"ok": false`
@@ -171,25 +250,48 @@ function withStatus(
   return response as unknown as OAuthTokenResponse;
 }
 
-async function post(
-  url: string,
-  form: URLSearchParams,
-): Promise<{ ok: boolean; status: number; text: string }> {
+type Members = Readonly<Record<string, unknown>>;
+
+interface Answer {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly type: string;
+  /** `WWW-Authenticate`. */
+  readonly challenge: string;
+  readonly members: Members | undefined;
+}
+
+async function post(url: string, { body, headers }: RequestInit): Promise<Answer> {
   try {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
-      body: form.toString(),
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/x-www-form-urlencoded',
+        ...headers,
+      },
+      body: body ?? null,
       // Attack: a redirect that takes the client secret and the code to another server.
       redirect: 'manual',
     });
-    return { ok: response.ok, status: response.status, text: await response.text() };
+    return {
+      ok: response.ok,
+      status: response.status,
+      type: response.headers.get('content-type') ?? '',
+      challenge: response.headers.get('www-authenticate') ?? '',
+      members: membersOf(await response.text()),
+    };
   } catch (cause) {
-    throw new OAuthFailure('the token endpoint cannot be reached', undefined, cause);
+    throw new OAuthFailure('the token endpoint cannot be reached', { cause });
   }
 }
 
-function objectOf(text: string): Record<string, unknown> | undefined {
+/** A text that is a form. Its type does not matter: forms come as `text/plain` and as JSON, too. */
+const FORM = /^[\w.%-]+=[^\s<>{}"]*$/;
+
+/** Members of an answer; undefined where it is neither a JSON object nor a form. */
+function membersOf(text: string): Members | undefined {
+  if (FORM.test(text.trim())) return readQuery(`?${text.trim()}`);
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
@@ -202,7 +304,9 @@ function objectOf(text: string): Record<string, unknown> | undefined {
  * An error code of the provider, if it is short enough for a log. A longer text may quote secrets.
  */
 export const wordOf = (value: unknown): string | undefined =>
-  typeof value === 'string' && /^[\w.-]{1,64}$/.test(value) ? value : undefined;
+  /^[\w.-]{1,64}$/.test(typeof value === 'number' ? String(value) : typeof value === 'string' ? value : '')
+    ? String(value)
+    : undefined;
 
 /** Checked credentials, as they are stored. */
 export interface CheckedCredentials {
@@ -228,9 +332,9 @@ export async function extracted<C extends Configuration>(
   try {
     credentials = await extractCredentials(response);
   } catch (cause) {
-    if (refusal !== undefined) throw new OAuthFailure(refusal.message, refusal.word, cause);
+    if (refusal !== undefined) throw new OAuthFailure(refusal.message, { isFinal: refusal.isFinal, cause });
     if (cause instanceof OAuthFailure) throw cause;
-    throw new OAuthFailure('extractCredentials failed', undefined, cause);
+    throw new OAuthFailure('extractCredentials failed', { cause });
   }
   if (refusal !== undefined) throw refusal;
   if (isComplete(credentials)) return credentials;
@@ -246,20 +350,39 @@ function isComplete(credentials: unknown): credentials is CheckedCredentials {
 }
 
 function usualCredentials(response: OAuthTokenResponse): ExtractedCredentials {
-  const { access_token, refresh_token, expires_in, error } = response;
-  if (typeof access_token !== 'string' || access_token === '') {
-    // Some providers refuse with status 200.
-    const word = wordOf(error);
-    throw new OAuthFailure(`the token endpoint gave no access token${word ? ` (${word})` : ''}`, word);
-  }
-  const seconds = Number(expires_in ?? Number.NaN);
+  const { access_token, refresh_token } = response;
+  if (!isText(access_token)) throw new OAuthFailure('the token endpoint gave no access token', FINAL);
+  const lastsMs = (numberOf(response['expires_in']) ?? 0) * 1_000;
+  const expires_at = lastsMs > 0 ? Date.now() + lastsMs : timeOf(response['expires_at']);
   return {
     configuration: {
       oauth_credentials: {
         access_token,
-        ...(typeof refresh_token === 'string' && { refresh_token }),
-        ...(Number.isFinite(seconds) && { expires_at: Date.now() + seconds * 1_000 }),
+        ...(isText(refresh_token) && { refresh_token }),
+        ...(expires_at !== undefined && { expires_at }),
       },
     },
   };
+}
+
+const FINAL = { isFinal: true } as const;
+
+/** Times below this are seconds: as milliseconds they would be in 1973. */
+const SECONDS_BELOW = 100_000_000_000;
+
+/**
+ * A time in milliseconds since 1970, of a number of milliseconds or seconds, or of a date as text.
+ * Undefined for none: providers write 0 or nothing for a token that does not expire.
+ */
+export function timeOf(value: unknown): number | undefined {
+  const time = numberOf(value) ?? (isText(value) ? Date.parse(value) : Number.NaN);
+  if (!(time > 0)) return undefined;
+  return time < SECONDS_BELOW ? time * 1_000 : time;
+}
+
+/** A finite number, also one that is written as text. */
+function numberOf(value: unknown): number | undefined {
+  const isWritten = typeof value === 'string' && value.trim() !== '';
+  const number = typeof value === 'number' || isWritten ? Number(value) : Number.NaN;
+  return Number.isFinite(number) ? number : undefined;
 }

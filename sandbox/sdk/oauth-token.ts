@@ -17,7 +17,14 @@ import type { Installation } from './environment.ts';
 import { ExposableError } from './exposable-error.ts';
 import type { AccountConfiguration, Configuration, OAuthCredentials } from './manifest-types.ts';
 import { targetRoutes } from './oauth.ts';
-import { extracted, type OAuthConfig, OAuthFailure, requestTokens } from './oauth-provider.ts';
+import {
+  extracted,
+  isText,
+  type OAuthConfig,
+  OAuthFailure,
+  requestTokens,
+  timeOf,
+} from './oauth-provider.ts';
 
 /** A token that expires within this time is renewed: the request that uses it takes time too. */
 const MARGIN_MS = 30_000;
@@ -27,8 +34,6 @@ const PAUSE_MS = 50;
 const PAUSE_MS_MAX = 1_000;
 /** A rotated refresh token that cannot be stored is lost, and the connection with it. */
 const STORE_ATTEMPTS = 8;
-/** Times below this are seconds: as milliseconds they would be in 1973. */
-const SECONDS_BELOW = 100_000_000_000;
 
 /** Token of each call by its context: a call renews once, however often its code asks. */
 const tokens = new WeakMap<object, Promise<string>>();
@@ -153,7 +158,7 @@ class Renewal<C extends Configuration> {
     leased: Leased,
   ): Promise<string> {
     const { refresh_token } = credentials;
-    if (typeof refresh_token !== 'string') throw unconnected('has expired and cannot be renewed');
+    if (!isText(refresh_token)) throw unconnected('has expired and cannot be renewed');
     const { environment } = this.#context;
     let fresh: GoodCredentials;
     try {
@@ -171,7 +176,7 @@ class Renewal<C extends Configuration> {
   #unrenewed(credentials: GoodCredentials, failure: OAuthFailure): string {
     const { cause } = failure;
     console.error(`OAuth: not renewed: ${failure.message}`, ...(cause instanceof Error ? [cause] : []));
-    if (failure.word === 'invalid_grant') throw unconnected('has ended at the provider');
+    if (failure.isFinal) throw unconnected('has ended at the provider');
     if (isGood(credentials, 0)) return credentials.access_token;
     throw unavailable('cannot be renewed now');
   }
@@ -234,17 +239,22 @@ function credentialsOf(value: unknown): GoodCredentials | undefined {
 
 /** A token without an expiry counts as good. */
 function isGood({ expires_at }: OAuthCredentials, marginMs: number): boolean {
-  if (typeof expires_at !== 'number') return true;
-  const at = expires_at < SECONDS_BELOW ? expires_at * 1_000 : expires_at;
-  return at > Date.now() + marginMs;
+  const at = timeOf(expires_at);
+  return at === undefined || at > Date.now() + marginMs;
 }
 
 /**
- * Members that the provider leaves out keep their values, except `expires_at`: the old one would
- * make the new token look expired.
+ * Members that the provider leaves out, or leaves empty, keep their values, except `expires_at`:
+ * the old one would make the new token look expired.
+ *
+ * @throws OAuthFailure without a new access token: the old one would look like one that lasts
  */
 function renewed({ expires_at, ...before }: GoodCredentials, after: OAuthCredentials): GoodCredentials {
-  const given = Object.entries(after).filter(([, value]) => value !== undefined && value !== null);
+  if (!isText(after.access_token))
+    throw new OAuthFailure('the renewal gave no access token', { isFinal: true });
+  const given = Object.entries(after).filter(
+    ([name, value]) => value !== undefined && value !== null && (name !== 'refresh_token' || value !== ''),
+  );
   return { ...before, ...Object.fromEntries(given) };
 }
 

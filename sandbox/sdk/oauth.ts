@@ -12,13 +12,15 @@
 import { ApiError } from './api.ts';
 import type { Context } from './context.ts';
 import type { Environment, Installation } from './environment.ts';
-import type { AccountConfiguration, Configuration } from './manifest-types.ts';
+import type { AccountConfiguration, Configuration, OAuthCredentials } from './manifest-types.ts';
 import { page } from './oauth-pages.ts';
 import {
   type CheckedCredentials,
   extracted,
+  isText,
   type OAuthConfig,
   OAuthFailure,
+  type OAuthTokenResponse,
   requestTokens,
   settingOf,
   wordOf,
@@ -43,7 +45,7 @@ export interface OAuthOptions {
 /** Without this check, a misspelt key would be ignored. */
 const KEYS: readonly string[] = [
   ...['clientId', 'clientSecret', 'authorizeURL', 'accessTokenURL', 'redirectURL', 'scopes', 'prompt'],
-  'extractCredentials',
+  ...['refreshTokenURL', 'extractCredentials'],
 ];
 const REQUIRED = ['clientId', 'clientSecret', 'authorizeURL', 'accessTokenURL'] as const;
 
@@ -94,9 +96,9 @@ export function createOAuthHandler<C extends Configuration = AccountConfiguratio
     if (installation === undefined) {
       return page({ status: 400, title: 'Not connected', words: 'This URL belongs to no installation.' });
     }
-    const { code, error } = readQuery(request.url);
+    const query = readQuery(request.url);
     const flow = { config, options, context, environment, installation };
-    const isCallback = code !== undefined || error !== undefined;
+    const isCallback = ANSWER_PARAMETERS.some((name) => query[name] !== undefined);
     try {
       return isCallback ? await finish(flow, request) : await begin(flow, request);
     } catch (failure) {
@@ -104,6 +106,16 @@ export function createOAuthHandler<C extends Configuration = AccountConfiguratio
     }
   };
 }
+
+/**
+ * Parameters that only the answer of a provider has. A request with one of them begins no flow: a
+ * provider that consents silently and sends no code would be asked again without an end.
+ */
+const ANSWER_PARAMETERS = [
+  ...['code', 'error', 'state', 'error_description', 'error_reason', 'error_code'],
+  // Microsoft's consent of an administrator, the installation of a GitHub App, a denial at X.
+  ...['admin_consent', 'setup_action', 'denied'],
+];
 
 interface Flow<C extends Configuration> {
   readonly config: OAuthConfig<C>;
@@ -155,17 +167,19 @@ const FAULTS: Readonly<Record<StateFault, string>> = {
 async function finish<C extends Configuration>(flow: Flow<C>, request: Request): Promise<Response> {
   const { config, environment, installation } = flow;
   const { code, error, error_description: description, state } = readQuery(request.url);
+  const isDenied = error === 'access_denied' && !state;
   const parts = await partsOf(flow, request);
   const checked = await endFlow(state, { ...parts, cookie: cookieOf(request, environment) });
   const ended = 'fault' in checked || (await isFirst(flow, checked.digest)) ? checked : SPENT;
   if ('fault' in ended) {
     console.error(`OAuth: the state is refused: ${ended.fault}`);
-    const words = `${FAULTS[ended.fault]} Nothing was changed. Go back and connect again.`;
+    const words = `${isDenied ? DENIED : FAULTS[ended.fault]} Nothing was changed. Go back and connect again.`;
     return page({ status: 400, title: 'Not connected', words });
   }
   const cookie = endedCookie(environment);
-  if (error !== undefined || code === undefined) {
-    console.error(`OAuth: the provider answered with the error ${wordOf(error) ?? 'of no known form'}`);
+  if (error || !code) {
+    const reason = error ? `the error ${wordOf(error) ?? 'of no known form'}` : 'neither a code nor an error';
+    console.error(`OAuth: the provider answered with ${reason}`);
     return page({ status: 400, title: 'Not connected', words: refusalWords(error, description), cookie });
   }
   const answer = await requestTokens(config, environment, installation, {
@@ -174,7 +188,7 @@ async function finish<C extends Configuration>(flow: Flow<C>, request: Request):
     redirect_uri: parts.redirectURI,
     code_verifier: ended.verifier,
   });
-  await save(flow, await extracted(config, answer));
+  await save(flow, await extracted(config, answer), answer.response);
   const words = 'The connection was made. You may close this window.';
   return page({ status: 200, title: 'Connected', words, cookie });
 }
@@ -197,18 +211,19 @@ async function isFirst<C extends Configuration>(
     return body.isFirst;
   } catch (cause) {
     if (!(cause instanceof ApiError)) throw cause;
-    throw new OAuthFailure(`the state could not be spent: ${cause.message}`, undefined, cause);
+    throw new OAuthFailure(`the state could not be spent: ${cause.message}`, { cause });
   }
 }
 
 /** Characters of the provider's error text that a page shows. */
 const SHOWN_CHARS = 300;
 
+const DENIED = 'Access was not granted.';
+
 function refusalWords(error: string | undefined, description = ''): string {
-  const reason =
-    error === 'access_denied'
-      ? 'Access was not granted.'
-      : `The provider refused: ${(description || error || '').slice(0, SHOWN_CHARS)}`;
+  let reason = `The provider refused: ${(description || error || '').slice(0, SHOWN_CHARS)}`;
+  if (!error) reason = 'The answer of the provider has neither a code nor an error.';
+  if (error === 'access_denied') reason = DENIED;
   return `${reason} Nothing was changed. You may close this window, or go back and connect again.`;
 }
 
@@ -230,28 +245,78 @@ async function partsOf<C extends Configuration>(
   };
 }
 
+/** Attempts to store credentials while others edit the target. */
+const STORE_ATTEMPTS = 8;
+
 /**
  * Stores credentials in the configuration of the call's target.
  *
  * @throws OAuthFailure if the API refuses
  */
 async function save<C extends Configuration>(
-  { options, context, environment }: Flow<C>,
+  flow: Flow<C>,
   { configuration, externalIds }: CheckedCredentials,
+  response: OAuthTokenResponse,
 ): Promise<void> {
+  const { options, context, environment } = flow;
+  const { target } = targetRoutes(environment);
   const more = externalIds === undefined ? {} : { externalIds };
-  try {
-    const { target } = targetRoutes(environment);
-    const { body } = await context.api.request(`PATCH ${target}`, {
-      query: { configuration: options.replace === true ? 'replace' : 'merge' },
-      body: { configuration, ...more },
-    });
-    for (const { property, message } of body.problems ?? [])
-      console.warn(`OAuth: connected, but the configuration is not valid yet: ${property}: ${message}`);
-  } catch (cause) {
-    if (!(cause instanceof ApiError)) throw cause;
-    throw new OAuthFailure(`the credentials could not be stored: ${cause.message}`, undefined, cause);
+  const keeps = !isText(response['refresh_token']) && mayKeepRefreshToken(flow, configuration, externalIds);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const kept = keeps ? await presentRefreshToken(flow) : undefined;
+      const credentials = { ...configuration.oauth_credentials, ...kept?.credentials };
+      const { body } = await context.api.request(`PATCH ${target}`, {
+        query: { configuration: options.replace === true ? 'replace' : 'merge' },
+        body: { configuration: { ...configuration, oauth_credentials: credentials }, ...more },
+        ...(kept && { headers: { 'if-match': kept.etag } }),
+      });
+      for (const { property, message } of body.problems ?? [])
+        console.warn(`OAuth: connected, but the configuration is not valid yet: ${property}: ${message}`);
+      return;
+    } catch (cause) {
+      if (!(cause instanceof ApiError)) throw cause;
+      if (keeps && cause.status === 412 && attempt < STORE_ATTEMPTS) continue;
+      throw new OAuthFailure(`the credentials could not be stored: ${cause.message}`, { cause });
+    }
   }
+}
+
+/**
+ * Whether the target's refresh token is kept where a consent gave none: Google gives one with the
+ * first consent only.
+ *
+ * Attack: a renewal that brings back an account that a person has replaced. Credentials with other
+ * external ids than before keep nothing.
+ */
+function mayKeepRefreshToken<C extends Configuration>(
+  { environment, installation }: Flow<C>,
+  { oauth_credentials: fresh }: CheckedCredentials['configuration'],
+  externalIds: readonly string[] | undefined,
+): boolean {
+  const own = environment.spaceInstallation ?? environment.siteInstallation ?? installation;
+  const before = (own.configuration as Partial<Configuration>)['oauth_credentials'] as
+    | OAuthCredentials
+    | undefined;
+  if (!isText(before?.refresh_token) || isText(fresh.refresh_token)) return false;
+  const isOther = own.externalIds.length > 0 && own.externalIds.join('\n') !== externalIds?.join('\n');
+  return externalIds === undefined || !isOther;
+}
+
+/**
+ * The refresh token that is stored now: a renewal may have rotated the one of the call's
+ * environment. The tag ties it to the edit.
+ */
+async function presentRefreshToken<C extends Configuration>({ context, environment }: Flow<C>) {
+  const { lease: route } = targetRoutes(environment);
+  const { body, headers } = await context.api.request(`POST ${route}`, { body: {} });
+  const { lease, credentials } = body;
+  if (lease !== undefined) await context.api.request(`DELETE ${route}/{lease}`, { path: { lease } });
+  const { refresh_token } = (credentials ?? {}) as OAuthCredentials;
+  return {
+    credentials: isText(refresh_token) ? { refresh_token } : {},
+    etag: headers.get('etag') ?? '',
+  };
 }
 
 const INSTALLATION = '/integrations/{name}/installations/{id}';

@@ -71,7 +71,10 @@ export function oauthCallbackRoute(
  */
 async function handlerOf(integration: string, url: string, parts: OAuthCallbackParts): Promise<string> {
   const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
-  const text = new URLSearchParams(search).get('state') ?? '';
+  const query = new URLSearchParams(search);
+  const text = query.get('state') ?? '';
+  // Some providers leave the state out of a denial.
+  if (text === '' && query.get('error') === 'access_denied') throw refused('Access was not granted.');
   const owner = await parts.targets.ofIntegration(integration);
   const [signingSecret] = owner?.signingSecrets ?? [];
   if (text === '' || signingSecret === undefined) throw refused(FORGED);

@@ -155,6 +155,13 @@ describe('attack: an answer that leads somewhere else', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
+  test('a denial without a state says so', async () => {
+    expect(await refusal(`${callback}?error=access_denied`)).toMatchObject({
+      ...REFUSED,
+      message: expect.stringContaining('Access was not granted. Nothing was changed.'),
+    });
+  });
+
   const FORGERIES: readonly [string, () => Promise<string> | string][] = [
     ['no state', () => `${callback}?code=stolen`],
     ['an empty one', () => at('')],

@@ -301,9 +301,15 @@ describe('failures elsewhere change nothing', () => {
       200,
       'text/html',
       '<h1>Hi</h1>',
-      'the token endpoint answered with no JSON object',
+      'the token endpoint answered with neither a JSON object nor a form',
     ],
-    ['answers with a list', 200, 'application/json', '[]', 'the token endpoint answered with no JSON object'],
+    [
+      'answers with a list',
+      200,
+      'application/json',
+      '[]',
+      'the token endpoint answered with neither a JSON object nor a form',
+    ],
     ['refuses with 200', 200, 'application/json', '{"error":"bad_code"}', 'gave no access token (bad_code)'],
     [
       'gives nothing',
