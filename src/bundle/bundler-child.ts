@@ -33,10 +33,11 @@ type Over = { readonly late: boolean } | { readonly cause: unknown };
 /** How often its CPU is read. */
 const LOOK_MS = 100;
 /**
- * How many times its CPU an upload may take by the clock. It bounds a process that waits; on a busy
- * machine it says nothing of the upload.
+ * How many times its CPU an upload may take by the clock, and how long in any case. It bounds a
+ * process that waits; on a busy machine it says nothing of the upload.
  */
 const WALL_TIMES = 6;
+const WALL_MS_MIN = 60_000;
 
 /** One request to the process. */
 export interface UploadRequest {
@@ -144,9 +145,10 @@ export class BundlerChild {
   #checkTime(): void {
     const { cpuMsMax } = this.#parts;
     const cpuMs = this.#ready ? (this.#launched.cpuMs() ?? 0) - this.#cpuBeforeMs : 0;
+    const wallMsMax = Math.max(WALL_TIMES * cpuMsMax, WALL_MS_MIN);
     if (cpuMs > cpuMsMax) this.#settle({ late: true });
-    else if (performance.now() - this.#startedAt > WALL_TIMES * cpuMsMax)
-      this.#end(hostBusy(`The upload was not bundled in ${WALL_TIMES * cpuMsMax} ms`));
+    else if (performance.now() - this.#startedAt > wallMsMax)
+      this.#end(hostBusy(`The upload was not bundled in ${wallMsMax} ms`));
   }
 
   #died(code: number | null, ended: NodeJS.Signals | null): void {

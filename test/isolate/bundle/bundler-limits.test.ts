@@ -2,7 +2,7 @@
  * A hostile upload harms only itself: both sides of every limit, and each known way to crash a
  * bundler.
  */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { UploadJob } from '../../../src/bundle/bundler.ts';
 import { BundlerSlots } from '../../../src/bundle/bundler-slots.ts';
 import { pathProblem, UploadedFiles } from '../../../src/bundle/upload.ts';
@@ -126,13 +126,16 @@ test('a build that takes too much CPU time is stopped, with all its child proces
 
 // As on a machine whose cores all do other work: the process is stopped for longer than its time.
 test('a build that gets no core is no problem of the upload', async () => {
-  const running = bundled(uploaded({ 'a.ts': SLOW_SOURCE }), 'a.ts', { bundleMs: 1_500 });
+  vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const running = bundled(uploaded({ 'a.ts': SLOW_SOURCE }), 'a.ts', { bundleMs: 10_000 });
   const refused = expect(running).rejects.toMatchObject({
     ...{ code: 'PUBLISH_BUSY', status: 503, retryAfterS: 5 },
     message: expect.stringContaining('The upload is not the reason'),
   });
   const session = await startedSession();
   process.kill(-session, 'SIGSTOP');
+  vi.advanceTimersByTime(60_500);
   await refused;
   await expect.poll(() => aliveIn(session)).toBe(0);
 });

@@ -5,12 +5,16 @@ import { type Installed, PATIENT } from '../../../support/service.ts';
 import { CryptoService } from '../../../support/web/crypto-service.ts';
 
 let cell: CryptoService;
-/** A service whose calls may use more CPU than they need. */
+/** A service whose calls may use more CPU and time than they need. */
 let patient: CryptoService;
 let neighbour: Installed;
 beforeAll(async () => {
   cell = await CryptoService.start({ probeWallMs: PATIENT.probeWallMs });
-  patient = await CryptoService.start({ callCpuMs: 20_000 });
+  patient = await CryptoService.start({
+    callCpuMs: 20_000,
+    callWallMs: 240_000,
+    firstByteMs: 240_000,
+  });
   neighbour = await cell.install();
 });
 afterAll(() => Promise.all([cell.stop(), patient.stop()]));
