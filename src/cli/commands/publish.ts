@@ -1,6 +1,7 @@
 /** `annex publish`: publishes the integration of a folder, with the packages that it imports. */
 import { join, relative } from 'node:path';
 import Type from 'typebox';
+import { variableOf } from '../../model/manifest/secrets.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import { type Command, defineCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
@@ -53,7 +54,7 @@ export const publish: Command = defineCommand({
     ...SECRET_OPTIONS,
     overwriteSecrets: { help: 'let the values that are found replace those that the service has' },
     install: { value: 'organization', help: 'install it for this organization, unless it is installed' },
-    list: { help: 'list the files that would be uploaded, and stop' },
+    list: { help: 'list the files and variables that would be sent, and stop' },
   },
   examples: [
     { line: 'annex publish', does: 'publish the integration in this folder' },
@@ -144,6 +145,10 @@ function listed(
       output.line(sizeText(size).padStart(10), '  ', `node_modules/${name} (${count} files)`, ...places);
     }
     output.line(sizeText(bytes).padStart(10), '  ', `in all, ${files} files`);
+    for (const [secret, written] of Object.entries(upload.manifest?.secrets ?? {})) {
+      const variable = variableOf(written);
+      if (variable !== undefined) output.line(`the secret ${secret}, if it is new: the variable ${variable}`);
+    }
   });
   printProblems(upload.problems, reported, { line: (...pieces) => output.talk(...pieces) });
   return undefined;

@@ -10,7 +10,7 @@ import type { CommandContext } from '../context.ts';
 import { Failure } from '../terminal/failure.ts';
 import type { ReportedFiles } from '../terminal/problem-report.ts';
 import { type FolderUpload, folderUpload } from './folder-upload.ts';
-import { type SecretValues, secretValues } from './secret-values.ts';
+import { isOfAnnex, type SecretValues, secretValues } from './secret-values.ts';
 import { sizeProblems } from './upload-size.ts';
 
 /** Options of the commands that read a folder. */
@@ -133,7 +133,10 @@ function withSecretHint(problem: Problem, open: SecretValues['open']): Problem {
   const [, name = ''] = /^The secret "(\w+)" (?:needs the variable|is empty)/.exec(problem.message) ?? [];
   if (!open.has(name)) return problem;
   const variable = open.get(name);
-  const by = variable === undefined ? '' : `Set ${variable} in the environment or in .env of the folder, or `;
+  const places = isOfAnnex(variable ?? '')
+    ? '.env of the folder'
+    : 'the environment or in .env of the folder';
+  const by = variable === undefined ? '' : `Set ${variable} in ${places}, or `;
   const given = `${by === '' ? 'Give' : 'give'} it with --secret ${name} (from the variable ${name}) or --secrets-file.`;
   return { ...problem, hint: `${by}${given}` };
 }

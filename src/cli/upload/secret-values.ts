@@ -54,12 +54,23 @@ export async function secretValues(
     const found =
       given.get(name) ??
       listed[name] ??
-      (variable === undefined ? undefined : (listed[variable] ?? env[variable] ?? local[variable]));
+      (variable === undefined ? undefined : (listed[variable] ?? inShell(env, variable) ?? local[variable]));
     if (found !== undefined && found !== '') values[name] = found;
     else if (written === '' || variable !== undefined) open.set(name, variable);
   }
   return { values, open };
 }
+
+/**
+ * Attack: the manifest of a cloned folder declares a secret that takes its value from
+ * `ANNEX_TOKEN`, and its code sends that away. Other variables are the publisher's to give:
+ * `annex publish --list` shows those that a manifest names.
+ */
+const inShell = (env: SecretSources['env'], variable: string): string | undefined =>
+  isOfAnnex(variable) ? undefined : env[variable];
+
+/** Whether a variable of the environment is one of Annex, and never the value of a secret. */
+export const isOfAnnex = (variable: string): boolean => /^ANNEX_/i.test(variable);
 
 function givenValues(
   declared: Manifest['secrets'],

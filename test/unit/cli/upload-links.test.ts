@@ -115,6 +115,15 @@ describe('nothing of the disk is uploaded by', () => {
     expect((await values('../../.aws/credentials').catch(String)).toString()).toMatch(/\.env is a link/);
   });
 
+  test('the own variables of Annex, which the manifest makes a secret', async () => {
+    const { clone } = await home();
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is an expression of a manifest
+    const declared = { KEY: '${{ env.ANNEX_TOKEN }}', OTHER: '${{ env.OTHER }}' };
+    const env = { ANNEX_TOKEN: SECRET, OTHER: 'other' };
+    const { values, open } = await secretValues(declared, { given: [], env, cwd: clone, folder: clone });
+    expect([values, [...open]]).toEqual([{ OTHER: 'other' }, [['KEY', 'ANNEX_TOKEN']]]);
+  });
+
   test('a file that becomes a link between the look and the reading', async () => {
     const { home: folder, clone } = await home();
     await write(clone, { 'a/one.json': '{}', 'b.json': '{}' });

@@ -98,13 +98,14 @@ describe('a package is uploaded from where package managers keep it:', () => {
   });
 });
 
-test('annex publish --list shows where each package and each linked file is', async () => {
+test('annex publish --list shows where each package and each linked file is, and the variables', async () => {
   const root = await laidOut(
     {
       'package.json': pkg('all', { workspaces: ['app', 'tools'] }),
       'tools/package.json': pkg('tools'),
       'tools/index.js': '',
-      'app/platform-manifest.yaml': manifestOf('app', 'index.ts'),
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is an expression of a manifest
+      'app/platform-manifest.yaml': manifestOf('app', 'index.ts', 'secrets: { KEY: "${{ env.ID }}" }\n'),
       'app/index.ts': 'import "tools"; import "inside"; import "./one.ts";',
       'app/two.ts': 'export {};',
       'app/node_modules/inside/index.js': '',
@@ -117,6 +118,7 @@ test('annex publish --list shows where each package and each linked file is', as
   expect(stdout).toMatch(/node_modules\/inside \(1 files\)$/m);
   expect(stdout).toMatch(/ {2}one\.ts {2}from two\.ts$/m);
   expect(stdout.match(/ from /g)).toHaveLength(2);
+  expect(stdout).toMatch(/^the secret KEY, if it is new: the variable ID$/m);
   const listed = (await annex({ words: [...words, '--json'] })).json<{
     files: { path: string; from: string }[];
   }>();
