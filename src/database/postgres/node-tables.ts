@@ -21,6 +21,14 @@ export const LOCK = 'select slot from name_locks where slot = any($1::int[]) ord
 export const TRY_LOCK = `${LOCK} skip locked`;
 
 /**
+ * For a transaction that waits for a lock, and holds it while other connections work: no time-out
+ * of the server ends it, also none that its operator has set. A time-out of 0 in the settings of a
+ * connection is not sent.
+ */
+export const WITHOUT_TIMEOUTS = `select set_config(name, '0', true) from pg_settings where name in
+  ('idle_in_transaction_session_timeout', 'transaction_timeout', 'statement_timeout', 'lock_timeout')`;
+
+/**
  * The slots of names, each once. Two names may share one: then one waits for the other without
  * need.
  */
@@ -66,6 +74,7 @@ async function makeTables(transaction: Database): Promise<void> {
 /** Runs `work` on one node at a time: what a start does to the schema. */
 export async function aloneInStart<Result>(database: Database, work: () => Promise<Result>): Promise<Result> {
   return database.transaction().execute(async (transaction) => {
+    await sql.raw(WITHOUT_TIMEOUTS).execute(transaction);
     await sql`select slot from name_locks where slot = ${sql.lit(slotOfWork('schema'))} for update`.execute(
       transaction,
     );

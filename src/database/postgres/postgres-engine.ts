@@ -18,7 +18,7 @@ import { CutSessions } from './cut-sessions.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { leaveRoom } from './fill-factor.ts';
 import { NodeConnection } from './node-connection.ts';
-import { aloneInStart, LOCK, nodeTables, slotOfWork, TRY_LOCK } from './node-tables.ts';
+import { aloneInStart, LOCK, nodeTables, slotOfWork, TRY_LOCK, WITHOUT_TIMEOUTS } from './node-tables.ts';
 import { beginSession, connectionPool, connectionSettings, cutOff, endSession } from './postgres-clients.ts';
 import { PostgresDialect } from './postgres-dialect.ts';
 import { translated } from './postgres-errors.ts';
@@ -182,15 +182,13 @@ export class PostgresEngine implements Engine {
    * transaction lasts as long as the work.
    */
   async #underLock<Result>(sql: string, name: string, work: () => Promise<Result>): Promise<Result> {
-    const client = new Client({
-      ...connectionSettings(this.#options.url),
-      ...{ lock_timeout: 0, statement_timeout: 0, query_timeout: 0, idle_in_transaction_session_timeout: 0 },
-    });
+    const client = new Client({ ...connectionSettings(this.#options.url), query_timeout: 0 });
     client.on('error', () => undefined);
     try {
       await client.connect();
       beginSession(client);
       await client.query('begin');
+      await client.query(WITHOUT_TIMEOUTS);
       const { rows } = await client.query(sql, [[slotOfWork(name)]]);
       if (rows.length === 0) return undefined as Result;
       return await work();
@@ -236,7 +234,7 @@ export async function openMigrated(url: string, node: string, refusal?: Refusal)
     ...{ statement_timeout: LONG_MS, query_timeout: LONG_MS, lock_timeout: LONG_MS },
   };
   // A transaction on a connection of its own holds the lock meanwhile.
-  const locking = connectionPool({ ...settings, max: 1, idle_in_transaction_session_timeout: 0 });
+  const locking = connectionPool({ ...settings, max: 1 });
   const pool = connectionPool({ ...settings, max: 2 });
   const start = new Kysely<Tables>({ dialect: new PostgresDialect(locking, node) });
   try {

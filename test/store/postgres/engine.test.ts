@@ -255,6 +255,24 @@ describe('work under a name', () => {
     expect(await two.engine.unlessElsewhere('prune', async () => undefined)).toBe(true);
   });
 
+  test('goes on where the server ends idle transactions', async () => {
+    const { one, two, url, name } = await nodes(2);
+    await sql`alter database ${sql.id(name)} set idle_in_transaction_session_timeout = 200`.execute(
+      one.database,
+    );
+    const ran = await one.engine.unlessElsewhere('prune', async () => {
+      // An idle transaction that begins after that of the lock, and is ended by the server.
+      const idle = new Client({ connectionString: url });
+      const ended = signal();
+      idle.on('error', () => ended.reach());
+      await idle.connect();
+      await idle.query('begin');
+      await ended.reached;
+      expect(await two.engine.unlessElsewhere('prune', async () => undefined)).toBe(false);
+    });
+    expect(ran).toBe(true);
+  });
+
   test('that fails lets the next one run, and the caller gets its error', async () => {
     const { one, two } = await nodes(2);
     const failing = one.engine.alone('vault', () => Promise.reject(new Error('no key')));
