@@ -55,22 +55,22 @@ describe('a frame', needs('chromium'), () => {
     product.component.locator('iframe').nth(index).contentFrame().getByLabel('In the frame');
   const shown = () => product.component.locator('iframe').count();
   /** Asked without the locators of Playwright, which count as acts of the user. */
-  const isStopped = () =>
+  const isStopped = (count = 1) =>
     expect
       .poll(() =>
         product.run(
           `document.querySelector('annex-component').shadowRoot.querySelectorAll('.stopped').length`,
         ),
       )
-      .toBe(1);
+      .toBe(count);
   /** Types into a field while the frame attacks: once it is stopped, not one key is lost. */
-  const typedOn = async (attack: string, field: () => Locator) => {
+  const typedOn = async (attack: string, field: () => Locator, stopped = 1) => {
     for (const key of TYPED) {
       // The answer to a key is lost where the focus moves between its press and its character.
       product.page.keyboard.type(key).catch(() => undefined);
       await wait(TYPING.delay);
     }
-    await isStopped();
+    await isStopped(stopped);
     const stolen = frames.typed(attack).length;
     await keyboard.type(TYPED);
     expect(frames.typed(attack)).toHaveLength(stolen);
@@ -107,6 +107,22 @@ describe('a frame', needs('chromium'), () => {
     await expect.poll(() => frames.loads).toBe(before + 2);
     await own().click();
     await typedOn('every-5-ms', own);
+  });
+
+  test('that another page in it has drawn anew each time it is stopped is not shown again', async () => {
+    const drawing = (depth: number) => {
+      let thief = frames.frame('every-5-ms');
+      for (let level = 0; level < depth; level += 1) thief = { type: 'block', children: [thief] };
+      return answerOf({ type: 'block', children: [frames.frame('draws-again'), thief] });
+    };
+    await own().click();
+    const before = frames.loads;
+    const answers = Array.from({ length: 40 }, (_, index) => drawing(index % 8));
+    await product.mount({ componentId: 'framed', answers });
+    await expect.poll(() => frames.loads).toBeGreaterThanOrEqual(before + 2);
+    await typedOn('every-5-ms', own, 2);
+    // Neither again, nor the one that had it drawn.
+    expect([frames.loads, await shown()]).toEqual([before + 2, 0]);
   });
 
   test.each([

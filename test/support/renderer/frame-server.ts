@@ -15,6 +15,8 @@ const ATTACKS: Readonly<Record<string, string>> = {
   'when-asked': "addEventListener('message', () => steal());",
   'by-a-frame-in-it':
     "document.body.append(Object.assign(document.createElement('iframe'), { src: 'every-5-ms' }));",
+  'draws-again':
+    "setInterval(() => parent.postMessage({ version: 1, action: { action: 'again' } }, '*'), 100);",
   flood:
     "setInterval(() => { for (let n = 0; n < 100; n += 1) parent.postMessage({ version: 1 }, '*'); }, 1);",
   'one-large-message':

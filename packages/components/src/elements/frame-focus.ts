@@ -12,6 +12,7 @@
  */
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { FrameConduct } from '../session/stage.ts';
 
 /** Time for which browsers keep an activation. */
 const ACTIVATION_MS = 5_000;
@@ -42,8 +43,7 @@ interface Watched {
   isLoaded: boolean;
   /** The user has pressed the button that shows the frame, and nothing else since. */
   isWanted: boolean;
-  /** Times at which it took the focus and lost it, without a verdict. */
-  readonly doubts: number[];
+  readonly conduct: FrameConduct;
   readonly stop: () => void;
 }
 
@@ -207,10 +207,13 @@ class FocusGuard {
     }
     this.#giveBack(frame);
     const now = performance.now();
-    watched.doubts.push(now);
-    while (now - (watched.doubts[0] ?? now) > DOUBTS_MS) watched.doubts.shift();
-    if (verdict === 'doubtful' && watched.doubts.length <= DOUBTS_MAX) return;
-    watched.stop();
+    const { conduct } = watched;
+    conduct.doubts.push(now);
+    while (now - (conduct.doubts[0] ?? now) > DOUBTS_MS) conduct.doubts.shift();
+    if (verdict === 'doubtful' && conduct.doubts.length <= DOUBTS_MAX) return;
+    // The frame that has the focus by right stays: the user is in it.
+    for (const [other, { conduct: its, stop }] of [...this.#frames])
+      if (its === conduct && other !== this.#holder) stop();
   }
 
   #verdict({ isLoaded, isWanted }: Watched): Verdict {
@@ -305,15 +308,16 @@ export function useFrameFocus(parts: {
   readonly frame: RefObject<HTMLIFrameElement | null>;
   readonly isShown: boolean;
   readonly isWanted: boolean;
+  readonly conduct: FrameConduct;
   readonly stop: () => void;
 }): () => void {
-  const { frame, isShown, isWanted, stop } = parts;
+  const { frame, isShown, isWanted, conduct, stop } = parts;
   const watched = useRef<Watched | undefined>(undefined);
   // Before its page can do anything.
   useLayoutEffect(() => {
     const { current } = frame;
     if (!isShown || current === null) return;
-    watched.current = { isLoaded: false, isWanted, doubts: [], stop };
+    watched.current = { isLoaded: false, isWanted, conduct, stop };
     // The user has pressed the button in its place.
     if (isWanted) current.focus({ preventScroll: true });
     return GUARD.watch(current, watched.current);

@@ -21,16 +21,24 @@ export function WebFrame({ node }: ElementProps) {
   const { session, stage } = useScope();
   const frame = useRef<HTMLIFrameElement>(null);
   const [ratio, setRatio] = useState<number | undefined>(undefined);
-  const [shown, setShown] = useState<Shown>('at first');
+  const [shown, setShown] = useState<Shown>(() => (stage.frames.isStopped ? 'stopped' : 'at first'));
   const { failure } = useProgress(node.path);
   const source = objectMember(node.attributes, 'source') ?? {};
   const url = webUrl(session.client.dynamic(member(source, 'url')));
   const data = frameData(objectMember(node.attributes, 'data') ?? {}, (value) =>
     session.client.dynamic(value),
   );
-  const stop = () => setShown('stopped');
+  const stop = () => {
+    stage.frames.isStopped = true;
+    setShown('stopped');
+  };
+  const showAgain = () => {
+    stage.frames.isStopped = false;
+    setShown('wanted');
+  };
   const isShown = url !== undefined && shown !== 'stopped';
-  const loaded = useFrameFocus({ frame, isShown, isWanted: shown === 'wanted', stop });
+  const isWanted = shown === 'wanted';
+  const loaded = useFrameFocus({ frame, isShown, isWanted, conduct: stage.frames, stop });
   useFrameMessages({ node, frame, data: JSON.stringify(data), resize: setRatio, stop });
   useEffect(() => setRatio(undefined), [url]);
   if (url === undefined) return null;
@@ -58,7 +66,7 @@ export function WebFrame({ node }: ElementProps) {
       ) : (
         <div class="stopped" role="group" aria-label={title} style={{ aspectRatio }}>
           <span role="status">{stage.words.stoppedPage}</span>
-          <button type="button" class="button secondary" onClick={() => setShown('wanted')}>
+          <button type="button" class="button secondary" onClick={showAgain}>
             {stage.words.showPage}
           </button>
         </div>

@@ -42,6 +42,17 @@ export interface StageParts {
   readonly emit: (event: string, detail: JsonObject) => boolean;
 }
 
+/**
+ * What the frames of a component have done, together. Attack: a page that takes the focus has the
+ * component drawn again and again, each time with a new frame that begins with a clean record.
+ */
+export interface FrameConduct {
+  /** One was stopped: from then on a new one waits for the user. */
+  isStopped: boolean;
+  /** Times at which one took the focus and lost it, without a verdict. */
+  readonly doubts: number[];
+}
+
 export interface PressOptions {
   readonly confirm?: unknown;
   /** Values of client state for this one action. */
@@ -52,6 +63,7 @@ export class Stage {
   readonly root: ComponentSession;
   readonly modals = signal<readonly Modal[]>([]);
   readonly question = signal<Question | undefined>(undefined);
+  readonly frames: FrameConduct = { isStopped: false, doubts: [] };
   readonly #parts: StageParts;
   #modalsOpened = 0;
 
