@@ -110,7 +110,16 @@ const hasHome = (folder: string): boolean => isIn(realPath(folder) ?? folder, ho
 const isRepository = (folder: string): boolean =>
   statSync(join(folder, '.git'), { throwIfNoEntry: false }) !== undefined;
 
-const homeFolder = (): string => realPath(homedir()) ?? resolve(homedir());
+/** A user who is a number alone, as in some containers, has none: that is the root. */
+function homeFolder(): string {
+  let home: string;
+  try {
+    home = homedir();
+  } catch {
+    return sep;
+  }
+  return realPath(home) ?? resolve(home);
+}
 
 const isHidden = (folder: string): boolean => basename(folder).startsWith('.');
 

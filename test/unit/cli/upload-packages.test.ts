@@ -3,8 +3,10 @@
  * the places that they are from.
  */
 import { mkdir, symlink } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { folderUpload } from '../../../src/cli/upload/folder-upload.ts';
 import { annex } from '../../support/cli/annex-run.ts';
 import { folderWith, manifestOf } from '../../support/cli/author-folder.ts';
@@ -96,6 +98,26 @@ describe('a package is uploaded from where package managers keep it:', () => {
     const packages = paths.flatMap((path) => path.split('node_modules/').slice(1, 2)).sort();
     expect(packages).toEqual(expected);
   });
+});
+
+// As in a container whose user has a number alone.
+test('an upload is made where the system knows no home folder of the user', async () => {
+  vi.spyOn(os, 'homedir').mockImplementation(() => {
+    throw new Error('uv_os_homedir returned ENOENT');
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+  const root = await folderWith({
+    'node_modules/above/index.js': '',
+    'node_modules/above/package.json': pkg('above'),
+    'app/platform-manifest.yaml': manifestOf('app', 'index.ts'),
+    'app/index.ts': 'import "above";',
+  });
+  const upload = await folderUpload({ folder: join(root, 'app') });
+  expect(upload.problems).toEqual([]);
 });
 
 test('annex publish --list shows where each package and each linked file is, and the variables', async () => {
