@@ -209,6 +209,11 @@ export const ERRORS = {
     ...row(429, 'caller', 'Too many tasks are pending, of the target or of the integration.'),
     retryAfterS: 10,
   },
+  CHAIN_TOO_LONG: row(
+    508,
+    'integration',
+    'Too many tasks, or test events, were each made by the call of the one before, most likely in a loop: queue a task at least a minute later.',
+  ),
   WEBHOOK_UNKNOWN: row(
     404,
     'caller',

@@ -208,6 +208,11 @@ export const DEFAULT_LIMITS = {
   tasksPerMinutePerIntegration: 3_000,
   /** Tasks that all integrations queue for one organization. Beyond this, 429. */
   tasksPerMinutePerOrganization: 3_000,
+  /**
+   * Tasks of one chain, of which each was queued less than a minute ahead by the call of the one
+   * before. Beyond this, 508.
+   */
+  taskGenerations: 500,
   /** Payload of one webhook. */
   webhookPayloadBytes: 256 * KIB,
   /** Total time of one attempt, from the DNS look-up to the last byte of the receiver's answer. */

@@ -43,6 +43,8 @@ export interface CallFetchParts {
   readonly hosts?: OutboundRequest['hosts'];
   /** How many calls this one is inside of; absent for 0. */
   readonly depth?: number;
+  /** How many tasks are behind it; absent for 0. */
+  readonly generation?: number;
   readonly limits: Limits;
   readonly streams: CallStreams;
   readonly collecting: IncomingBodies;
@@ -154,11 +156,12 @@ export class PendingFetches {
     signal: AbortSignal,
   ): Promise<void> {
     const { id, stream, method, url, redirect, headers } = message;
-    const { egress, send, owner, organization, limits, hosts, depth = 0 } = this.#parts;
+    const { egress, send, owner, organization, limits, hosts, depth = 0, generation = 0 } = this.#parts;
     this.#wait(message);
     try {
       const requested = { method, url, headers, redirect, ...(body && { body }) };
-      const request = { ...requested, owner, organization, depth, limits, ...(hosts && { hosts }) };
+      const behind = { owner, organization, depth, generation };
+      const request = { ...requested, ...behind, limits, ...(hosts && { hosts }) };
       const response = await egress.fetch(request, signal);
       const { status, statusText, redirected } = response;
       this.#faultCode ??= response.faultCode;

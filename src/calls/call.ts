@@ -88,6 +88,11 @@ export class Caller {
   background = false;
   /** How many calls this one is inside of: 0 where it comes from outside. */
   readonly depth: number;
+  /**
+   * How many tasks, each of which queued the next one, are behind the call; 0 if it comes from
+   * outside. Attack: a task that queues its like by another call. Carried by the host alone.
+   */
+  readonly generation: number;
   /** Set by the dispatcher while the call runs. */
   onLeft: (() => void) | undefined;
   /**
@@ -98,8 +103,9 @@ export class Caller {
   /** Set by the dispatcher while the call runs. */
   onUploaded: (() => void) | undefined;
 
-  constructor(depth = 0) {
+  constructor(depth = 0, generation = 0) {
     this.depth = depth;
+    this.generation = generation;
   }
 
   /** The body is complete. */

@@ -216,6 +216,7 @@ export class RunningCall implements CellTask {
       organization: this.target.organization,
       ...(this.target.egress && { hosts: this.target.egress }),
       depth: this.caller.depth,
+      generation: this.caller.generation,
       limits: this.target.limits,
       send: (message, ...bytes) => this.#send(message, ...bytes),
       log: (level, text) => this.log(level, text),

@@ -127,6 +127,14 @@ export async function tasksOfIntegrations(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
+/** Chains of tasks end (docs/contract/tasks.md#chains). */
+export async function generationsOfDeliveries(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('deliveries')
+    .addColumn('generation', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+}
+
 /**
  * A lifecycle event is claimed like a delivery. Few are at a time: a partial index holds those
  * alone.

@@ -8,6 +8,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import {
   eventsAndDeliveries,
+  generationsOfDeliveries,
   lifecycleEventLeases,
   tasksOfIntegrations,
   webhookSecrets,
@@ -39,6 +40,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '021-tasks': { up: tasksOfIntegrations },
   '022-life-event-leases': { up: lifecycleEventLeases },
   '023-spent-signatures': { up: spentSignatures },
+  '024-generations-of-deliveries': { up: generationsOfDeliveries },
 };
 
 async function registry(db: Kysely<unknown>): Promise<void> {

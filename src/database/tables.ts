@@ -243,6 +243,8 @@ export interface Tables {
     outcome: string | null;
     created_at: number;
     finished_at: number | null;
+    /** How many tasks, each of which queued the next one, its call has behind it. */
+    generation: Generated<number>;
   };
   /**
    * Webhook payloads: made once, and the same bytes at each attempt

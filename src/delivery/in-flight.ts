@@ -8,7 +8,7 @@ import type { DeliveryOutcome } from './retry.ts';
 export class DeliveryInFlight {
   readonly claim: ClaimedDelivery;
   /** Cancels the call of the attempt, if one runs. */
-  readonly caller = new Caller(0);
+  readonly caller: Caller;
   /** When the attempt started. */
   readonly startedAt: number;
   /** When the delivery was claimed, or its lease renewed, and when the lease expires. */
@@ -33,6 +33,7 @@ export class DeliveryInFlight {
     }: { readonly now: number; readonly claimedAt: number; readonly leaseMs: number },
   ) {
     this.claim = claim;
+    this.caller = new Caller(0, claim.generation);
     this.startedAt = now;
     this.claimedAt = claimedAt;
     this.claimedUntil = claimedAt + leaseMs;

@@ -20,7 +20,7 @@ export interface IntakeParts {
   >;
   /** Receives the deliveries that are pending after a commit. */
   readonly worker: Pick<DeliveryWorker, 'add' | 'addLater'>;
-  readonly limits: Pick<Limits, 'deliveriesPerReplay'>;
+  readonly limits: Pick<Limits, 'deliveriesPerReplay' | 'taskGenerations'>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
@@ -44,8 +44,8 @@ export function openIntake({ store, worker, limits, clock, randomBytes }: Intake
   const acceptance = new EventAcceptance({ recipients, outbox, worker, clock });
   return {
     acceptance,
-    taskAcceptance: new TaskAcceptance({ outbox: store.taskOutbox, worker, clock, randomBytes }),
+    taskAcceptance: new TaskAcceptance({ outbox: store.taskOutbox, worker, limits, clock, randomBytes }),
     deliveryOrders: new DeliveryOrders({ rows, worker, limits }),
-    testEvents: new TestEvents({ acceptance, randomBytes }),
+    testEvents: new TestEvents({ acceptance, limits, randomBytes }),
   };
 }

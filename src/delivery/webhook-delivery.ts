@@ -136,6 +136,7 @@ export class WebhookDelivery {
       // Attack: a target takes the connections of another one to the same receiver. Each endpoint
       // has its own.
       owner: claim.endpoint,
+      generation: claim.generation,
     });
     return attemptedWith(result, withoutQuery(destination), clock());
   }

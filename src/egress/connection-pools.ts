@@ -29,6 +29,8 @@ export interface InProcess {
   readonly loopback: Loopback;
   /** Depth of the call that it begins. */
   readonly depth: number;
+  /** How many tasks are behind that call. */
+  readonly generation: number;
 }
 
 /** A pool in use. */
@@ -64,12 +66,9 @@ export class ConnectionPools {
     return this.#open;
   }
 
-  /** @param inProcess the loopback of a URL of this service, and the depth of the call */
+  /** @param inProcess the loopback of a URL of this service, and what is behind the call */
   lease(owner: string, url: URL, inProcess?: InProcess): PoolLease {
-    // One pool per depth: a connection has its depth, and a chain of calls must not wait for its
-    // first one.
-    const suffix = inProcess === undefined ? '' : ` ${inProcess.loopback.kind} ${inProcess.depth}`;
-    const key = `${owner} ${url.origin}${suffix}`;
+    const key = `${owner} ${url.origin}${inProcess === undefined ? '' : suffixOf(inProcess)}`;
     const dial = () =>
       inProcess === undefined
         ? this.#parts.connectorTo(targetOf(url), owner)
@@ -146,11 +145,18 @@ export class ConnectionPools {
   }
 }
 
+/**
+ * One pool per depth, and per generation: a connection has its own, and a chain of calls must not
+ * wait for its first one.
+ */
+const suffixOf = ({ loopback, depth, generation }: InProcess): string =>
+  ` ${loopback.kind} ${depth} ${generation}`;
+
 /** undici needs only a stream, although its type is a socket, and is not ready for one at once. */
 const loopbackConnector =
-  ({ loopback, depth }: InProcess, owner: string): buildConnector.connector =>
+  ({ loopback, depth, generation }: InProcess, owner: string): buildConnector.connector =>
   (_options, callback) =>
-    process.nextTick(() => callback(null, loopback.connect(depth, owner) as Socket));
+    process.nextTick(() => callback(null, loopback.connect({ depth, generation, owner }) as Socket));
 
 /** The host and port that a connection for a URL goes to. */
 export const targetOf = ({ hostname, port, protocol }: URL): Target => ({

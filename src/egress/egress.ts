@@ -51,6 +51,8 @@ export interface OutboundRequest {
   readonly hosts?: { covers(target: Target): boolean };
   /** Call depth of the caller; 0 if it is not called by an integration. */
   readonly depth?: number;
+  /** How many tasks are behind the call of the caller; absent for 0. */
+  readonly generation?: number;
   /** Limits of this request, if they differ from those of the service. */
   readonly limits?: Limits;
 }
@@ -261,11 +263,12 @@ export class Egress {
   /** Sends one request. @returns the head of its answer */
   async #send(hop: Hop, request: OutboundRequest, deadline: Deadline): Promise<Answer> {
     const { url, method, body } = hop;
-    const { owner = '', depth = 0 } = request;
+    const { owner = '', depth = 0, generation = 0 } = request;
     const loopback = this.#findLoopback(url);
     if (loopback === undefined) this.#checkReach(targetOf(url), request);
     else this.#checkDepth(loopback, request);
-    const lease = this.#connections.lease(owner, url, loopback && { loopback, depth: depth + 1 });
+    const inProcess = loopback && { loopback, depth: depth + 1, generation };
+    const lease = this.#connections.lease(owner, url, inProcess);
     const answered = answerTo(
       lease.pool.compose(joinedAnswers(this.#chunks, owner)),
       {

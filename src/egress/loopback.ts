@@ -17,6 +17,16 @@ import type { Duplex } from 'node:stream';
  */
 export const PLATFORM_FAULT = `annex-platform-fault-${randomUUID()}`;
 
+/** The call behind a connection in process. */
+export interface CallBehind {
+  /** The call depth of a call that the connection begins. */
+  readonly depth: number;
+  /** How many tasks are behind the call (`Caller.generation`). */
+  readonly generation: number;
+  /** The installation that connects. */
+  readonly owner: string;
+}
+
 /** A URL of this service. */
 export interface Loopback {
   /** `product`: below the API's base URL, but not the API; the host product's own API is there. */
@@ -25,13 +35,8 @@ export interface Loopback {
   readonly realm: string;
   /** Path and query as the listener expects them. */
   readonly path: string;
-  /**
-   * Opens a connection. @returns the end of the tenant
-   *
-   * @param depth the call depth of a call that it begins
-   * @param owner the installation that connects
-   */
-  connect(depth: number, owner: string): Duplex;
+  /** Opens a connection. @returns the end of the tenant */
+  connect(from: CallBehind): Duplex;
 }
 
 /** @returns undefined if the URL is not of this service */

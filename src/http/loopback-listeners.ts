@@ -4,15 +4,15 @@
  *
  * A URL below one of the two bases never becomes a network connection, so egress need not reach
  * loopback or the operator's network. The request enters the same listener as one from the network
- * and passes the same checks. The call behind it and its depth are properties of the connection,
- * which no header can forge. On the control listener only the API can be reached; metrics and
- * health are the operator's.
+ * and passes the same checks. The call behind it, its depth and its generation are properties of
+ * the connection, which no header can forge. On the control listener only the API can be reached;
+ * metrics and health are the operator's.
  */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { OwnListener } from '../egress/connector.ts';
-import type { FindLoopback, Loopback } from '../egress/loopback.ts';
+import type { CallBehind, FindLoopback, Loopback } from '../egress/loopback.ts';
 import { endpointUrl, hasOwnOrigins } from '../model/endpoint-url.ts';
 import { ENDPOINT_KEY } from '../model/identifiers.ts';
 import { connectionPair } from './connection-pair.ts';
@@ -20,14 +20,17 @@ import { connectionPair } from './connection-pair.ts';
 /** Path of the API below `apiEndpoint`, and on the control listener. */
 const API_PATH = /^\/v1(?:[/?]|$)/;
 
-/** The calling installation and its call depth, by the listener's end of the connection. */
-const callers = new WeakMap<Duplex, { readonly depth: number; readonly owner: string }>();
+/** The call behind a connection, by the listener's end. */
+const callers = new WeakMap<Duplex, CallBehind>();
 
 /**
  * @param connection `request.raw.socket`
  * @returns the depth of the call that sent the request; `undefined` for one from the network
  */
 export const inProcessDepth = (connection: Duplex): number | undefined => callers.get(connection)?.depth;
+
+/** @returns how many tasks are behind the request; 0 for one from the network */
+export const inProcessGeneration = (connection: Duplex): number => callers.get(connection)?.generation ?? 0;
 
 /** @returns the installation whose call sent the request; `undefined` for one from the network */
 export const inProcessOwner = (connection: Duplex): string | undefined => callers.get(connection)?.owner;
@@ -49,9 +52,9 @@ export function loopbackListeners({ origins, control, open }: InProcessParts): F
     kind,
     realm,
     path,
-    connect: (depth: number, owner: string): Duplex => {
+    connect: (from: CallBehind): Duplex => {
       const { client, server } = connectionPair();
-      callers.set(server, { depth, owner });
+      callers.set(server, from);
       listener.emit('connection', server);
       return client;
     },

@@ -11,4 +11,6 @@ export interface Actor {
   readonly address?: string;
   /** Call depth: how many calls the change is inside of. 0 for a request from outside. */
   readonly depth: number;
+  /** How many tasks, each of which queued the next one, are behind the change; absent for 0. */
+  readonly generation?: number;
 }

@@ -115,6 +115,10 @@ const WORDS: Partial<Record<LimitName, Words>> = {
   tasksPerMinutePerInstallation: ['# tasks in a minute', 'Too many tasks of this installation'],
   tasksPerMinutePerIntegration: ['# tasks in a minute', 'Too many tasks of this integration'],
   tasksPerMinutePerOrganization: ['# tasks in a minute', 'Too many tasks of this organization'],
+  taskGenerations: [
+    'The task would be number # of a chain in which each task queues the next one; queue it at least a minute later',
+    'The chain of tasks is too long; queue the next one at least a minute later',
+  ],
   webhookPayloadBytes: ['The payload has #', 'The payload is too large'],
   webhookMs: ['The attempt took #', 'The receiver did not answer in time'],
   webhookConnectMs: ['Connecting took #', 'The connection to the receiver could not be made in time'],

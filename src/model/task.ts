@@ -8,6 +8,8 @@
 
 /** Type of the event. */
 export const TASK = 'task';
+/** A task that is queued so far ahead begins a new chain. */
+const NEW_CHAIN_MS = 60_000;
 /** Longest delay of a task. */
 export const TASK_SCHEDULE_S_MAX = 86_400;
 
@@ -16,6 +18,15 @@ const LANE = '/tasks';
 
 /** The lane of an endpoint's tasks, in the place of the endpoint's key. */
 export const taskLane = (endpointKey: string): string => `${endpointKey}${LANE}`;
+
+/**
+ * The generation of a task: its number in a chain of which each task was queued by the call of the
+ * one before (docs/contract/tasks.md#chains).
+ *
+ * @param behind generation of the call that queues it: 0 if no task is behind the call
+ */
+export const taskGeneration = (behind: number, delayMs: number): number =>
+  delayMs < NEW_CHAIN_MS ? behind + 1 : 1;
 
 export const isTaskLane = (lane: string): boolean => lane.endsWith(LANE);
 

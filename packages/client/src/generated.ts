@@ -3733,6 +3733,11 @@ export interface ErrorStatuses {
   /** Too many tasks are pending, of the target or of the integration. */
   readonly TASKS_FULL: 429;
   /**
+   * Too many tasks, or test events, were each made by the call of the one before, most likely
+   * in a loop: queue a task at least a minute later.
+   */
+  readonly CHAIN_TOO_LONG: 508;
+  /**
    * The integration posts no webhooks there: its manifest has no `webhook`, or not for that
    * level.
    */

@@ -3,16 +3,17 @@
  * target, and passes the delivery on to the worker, which starts it at its time.
  */
 import { hash } from 'node:crypto';
-import type { LimitMet } from '../../limits.ts';
+import type { LimitMet, Limits } from '../../limits.ts';
 import { productEventId, type RandomBytes } from '../../model/identifiers.ts';
 import type { Target } from '../../model/target.ts';
-import { TASK, taskLane } from '../../model/task.ts';
+import { TASK, taskGeneration, taskLane } from '../../model/task.ts';
 import type { TaskOutbox } from '../../store/events/task-outbox.ts';
 import type { DeliveryWorker } from '../delivery-worker.ts';
 
 export interface TaskAcceptanceParts {
   readonly outbox: Pick<TaskOutbox, 'insert'>;
   readonly worker: Pick<DeliveryWorker, 'addLater'>;
+  readonly limits: Pick<Limits, 'taskGenerations'>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
@@ -36,10 +37,21 @@ export class TaskAcceptance {
    *
    * @param task JSON text
    * @param delayMs how long to wait before it is delivered
-   * @returns once it is durable; the limit of pending tasks that was met, if it was not stored
+   * @param behind generation of the call that queues it
+   * @returns once it is durable; the limit that was met, if it was not stored
    */
-  async accept(target: TaskTarget, task: string, delayMs: number): Promise<LimitMet | undefined> {
-    const { outbox, worker, clock, randomBytes } = this.#parts;
+  async accept(
+    target: TaskTarget,
+    task: string,
+    delayMs: number,
+    behind: number,
+  ): Promise<LimitMet | undefined> {
+    const { outbox, worker, clock, randomBytes, limits } = this.#parts;
+    const generation = taskGeneration(behind, delayMs);
+    // Attack: tasks that queue their like in many installations. Rates bound how many there are in
+    // a minute; without an end, they take as much for ever.
+    const { taskGenerations: max } = limits;
+    if (generation > max) return { name: 'taskGenerations', max, used: generation };
     const { installationId, level, place, organization, integration, endpointKey, pausedAt } = target;
     const arrivedAt = clock();
     const dueAt = arrivedAt + delayMs;
@@ -47,7 +59,7 @@ export class TaskAcceptance {
     const body = `{"eventId":${JSON.stringify(eventId)},"type":"${TASK}","task":${task}}`;
     const answer = await outbox.insert({
       event: {
-        ...{ eventId, organization, type: TASK, level, place, body },
+        ...{ eventId, organization, type: TASK, level, place, body, generation },
         ...(installationId !== '' && { installationId }),
         bodyHash: hash('sha256', body, 'base64url'),
       },

@@ -203,7 +203,12 @@ export class LifecycleWorker {
       environment: to.environmentJson,
     };
     // The id of the event is the id of the call in the log.
-    const result = await this.#parts.dispatch.call(to, envelope, eventId, new Caller(depth));
+    const result = await this.#parts.dispatch.call(
+      to,
+      envelope,
+      eventId,
+      new Caller(depth, record.generation),
+    );
     discard(result.response);
     return this.#settle(to, event, handlerOutcome(result));
   }

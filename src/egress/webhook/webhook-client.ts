@@ -29,6 +29,8 @@ export interface Post {
   readonly body: Uint8Array;
   /** Endpoint of the delivery: owners share no connections. */
   readonly owner: string;
+  /** How many tasks are behind the delivery; absent for 0. */
+  readonly generation?: number;
 }
 
 export interface WebhookClientParts {
@@ -130,9 +132,10 @@ export class WebhookClient {
     await this.#connections.close();
   }
 
-  async #send({ url, path, loopback }: Receiver, { headers, body, owner }: Post): Promise<PostResult> {
+  async #send({ url, path, loopback }: Receiver, post: Post): Promise<PostResult> {
+    const { headers, body, owner, generation = 0 } = post;
     const { limits, after } = this.#parts;
-    const lease = this.#connections.lease(owner, url, loopback && { loopback, depth: DEPTH });
+    const lease = this.#connections.lease(owner, url, loopback && { loopback, depth: DEPTH, generation });
     const { promise, resolve } = Promise.withResolvers<PostResult>();
     const answer = new ReceiverAnswer(limits, url.origin, resolve);
     const cancel = after(limits.webhookMs, () => answer.expire());

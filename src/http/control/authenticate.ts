@@ -10,7 +10,7 @@ import { AnnexError } from '../../errors.ts';
 import type { Actor } from '../../model/actor.ts';
 import { type HolderPrincipal, isRuntime, type Principal } from '../../model/principal.ts';
 import { bearerToken, type Credentials, type Refused } from '../credentials.ts';
-import { inProcessDepth } from '../loopback-listeners.ts';
+import { inProcessDepth, inProcessGeneration } from '../loopback-listeners.ts';
 
 const ACTOR = 'actor';
 
@@ -50,13 +50,14 @@ export function authenticate(app: FastifyInstance, credentials: Credentials): vo
       principal,
       requestId: request.id,
       depth,
+      generation: inProcessGeneration(request.raw.socket),
       ...(address !== undefined && { address }),
     };
     request.setDecorator(ACTOR, actor);
   });
 }
 
-/** The actor of a request that passed `authenticate`: principal, address, depth, request id. */
+/** The actor of a request that passed `authenticate`: who asks, and the call behind it. */
 export const actorOf = (request: FastifyRequest): Actor => request.getDecorator<Actor>(ACTOR);
 
 /** The principal of a request that passed `authenticate`. */

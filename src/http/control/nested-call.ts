@@ -20,5 +20,5 @@ export function nestedCaller(request: FastifyRequest, reply: FastifyReply, { cal
   const depth = inProcessDepth(request.raw.socket) ?? 0;
   if (depth > callDepth)
     throw limitError('CALL_TOO_DEEP', { name: 'callDepth', max: callDepth, used: depth });
-  return callerOf(reply.raw, depth);
+  return callerOf(reply.raw);
 }

@@ -23,7 +23,6 @@ import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';
 import { endpointPath, hasOwnOrigins } from '../../model/endpoint-url.ts';
 import { callerOf } from '../client-caller.ts';
-import { inProcessDepth } from '../loopback-listeners.ts';
 import { SlowSenders } from '../slow-senders.ts';
 import { sendAnswer } from './answer.ts';
 import { BodyBudget, type BodyOwner } from './body-budget.ts';
@@ -125,7 +124,7 @@ async function sendScript(
   parts: AnsweringParts,
 ): Promise<FastifyReply> {
   const { request } = reply;
-  const caller = callerOf(reply.raw, inProcessDepth(request.raw.socket));
+  const caller = callerOf(reply.raw);
   const script = await parts.scripts.script(authorized.target, { requestId: request.id, caller });
   reply.headers(scriptHeaders(script));
   if (isKnownScript(request.headers['if-none-match'], script)) return reply.code(304).send();
@@ -217,7 +216,7 @@ async function answer(
   const { body } = envelope;
   // Refused before its call started: do not start it.
   if (body instanceof StreamedUpload && body.destroyed) body.finish();
-  const caller = callerOf(reply.raw, inProcessDepth(request.raw.socket));
+  const caller = callerOf(reply.raw);
   if (body instanceof StreamedUpload) {
     body.onRefused = () => caller.leave();
     body.onArrived = () => caller.uploaded();

@@ -283,6 +283,7 @@ const claimedOf = (row: ClaimableRow): ClaimedDelivery => ({
   ...deliveryOf(row),
   fence: row.fence + 1,
   eventBody: row.body,
+  generation: row.generation,
   ...payloadIn(row),
 });
 

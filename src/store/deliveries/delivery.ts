@@ -20,6 +20,8 @@ export interface PostedEvent {
   readonly body: string;
   /** Hash of the body, independent of the order of its members. */
   readonly bodyHash: string;
+  /** `Caller.generation` of the calls for it; absent for 0. */
+  readonly generation?: number;
 }
 
 /** An event as it is stored: one of the product, or a task. */
@@ -82,6 +84,8 @@ export interface ClaimedDelivery extends Delivery {
   readonly fence: number;
   /** JSON of the event, without `installationId`. */
   readonly eventBody: string;
+  /** `Caller.generation` of its calls. */
+  readonly generation: number;
   /** Absent until it is made. */
   readonly payload?: DeliveryPayload;
 }

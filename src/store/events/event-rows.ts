@@ -26,8 +26,8 @@ const DELIVERED = bulk`${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${T
 
 const INSERT_DELIVERY = bulk`
   insert into deliveries (${OF_DELIVERY},
-    state, due_at, armed_at, fence, attempts, retries, unknowns, faults, created_at)
-  values (${DELIVERED}, 'pending', ${WHOLE}, ${WHOLE}, 0, 0, 0, 0, 0, ${WHOLE})`;
+    state, due_at, armed_at, fence, attempts, retries, unknowns, faults, created_at, generation)
+  values (${DELIVERED}, 'pending', ${WHOLE}, ${WHOLE}, 0, 0, 0, 0, 0, ${WHOLE}, ${WHOLE})`;
 
 /** For a recipient that is not active: canceled from the beginning, with the reason as outcome. */
 const INSERT_ABSENT = bulk`
@@ -143,6 +143,7 @@ const deliveryValues = (row: EventRow) =>
   row.addressees.map((to, index): readonly ColumnValue[] => [
     ...deliveredTo(row, to, index),
     ...[row.dueAt ?? row.armedAt, armedAfterPause(to, row.armedAt), row.createdAt],
+    row.event.generation ?? 0,
   ]);
 
 /** Numbered after the rows of active recipients. */

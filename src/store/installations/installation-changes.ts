@@ -253,6 +253,7 @@ export class Change {
       integration: target.integration,
       organization: target.organization,
       depth: this.#by.depth,
+      generation: this.#by.generation ?? 0,
       at: this.now,
     });
   }

@@ -28,6 +28,8 @@ export interface LifecycleEventRecord {
   readonly gone?: DeletedTarget;
   /** Set for an event of edits that were made during a pause. */
   readonly held?: true;
+  /** How many tasks are behind the change; absent for 0. */
+  readonly generation?: number;
 }
 
 export interface LifecycleEvent extends LifecycleEventRecord {
@@ -84,6 +86,7 @@ export async function insertLifecycleEvent(
     event: event.event,
     ...(event.gone && { gone: renewed(vault, event.gone) }),
     ...(event.held && { held: true }),
+    ...(event.generation && { generation: event.generation }),
   };
   await transaction
     .insertInto('life_events')

@@ -184,7 +184,7 @@ describe('a failure behind an own request that failed for a reason of the platfo
     const other = await deploy(service, REFUSED(THROWS, 'return;'), SCOPES);
     const target = await service.service.targets.named(wholeInstallation(other.id));
     if (target === undefined) throw new Error('It is not installed.');
-    await service.service.delivery.taskAcceptance.accept(target, '{}', 0);
+    await service.service.delivery.taskAcceptance.accept(target, '{}', 0, 0);
     await expect.poll(() => texts(other)).toEqual(twice);
   });
 

@@ -87,6 +87,22 @@ test('a task whose time came while no process ran is delivered at the start', as
   await expect.poll(() => delivering.settled).toEqual(['delivered']);
 });
 
+test.each([
+  [59_999, 3],
+  [60_000, 10],
+])('of tasks that queue each other %i ms ahead, %i run in ten hours', async (ms, runs) => {
+  const { delivering, whole } = await begun({ taskGenerations: 3 });
+  const { make, bodies } = handled();
+  const goOn: Attempts['make'] = async (delivery) => {
+    if (bodies.length < 9) await delivering.queueTask(whole, ms, '1', delivery.caller.generation);
+    return make(delivery);
+  };
+  await delivering.worker({ attempting: goOn }).start();
+  await delivering.queueTask(whole, ms);
+  await pass(delivering, 15 * ms, ms);
+  await expect.poll(() => bodies).toHaveLength(runs);
+});
+
 test('after the clock is set forward, a task is late by ten minutes at most', async () => {
   const { delivering, whole } = await begun();
   await delivering.worker({ attempting: handled().make }).start();

@@ -205,11 +205,16 @@ export class Delivering {
    *
    * @returns the id of its delivery, or the limit that was met
    */
-  async queueTask(name: TargetName | 'integration', delayMs: number, task = '1'): Promise<string | LimitMet> {
+  async queueTask(
+    name: TargetName | 'integration',
+    delayMs: number,
+    task = '1',
+    behind = 0,
+  ): Promise<string | LimitMet> {
     const { targets } = targetsOf(this.store);
     const target = await (name === 'integration' ? targets.ofIntegration('hooks') : targets.named(name));
     if (target === undefined) throw new Error('There is no such target.');
-    return (await this.#tasks.accept(target, task, delayMs)) ?? this.#made.at(-1)?.id ?? '';
+    return (await this.#tasks.accept(target, task, delayMs, behind)) ?? this.#made.at(-1)?.id ?? '';
   }
 
   /**

@@ -40,7 +40,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   'src/http/': [
     ['control/'],
     ['public/'],
-    ['listener.ts', 'credentials.ts', 'client-connections.ts', 'chunked-request.ts'],
+    ['listener.ts', 'credentials.ts', 'client-connections.ts', 'chunked-request.ts', 'client-caller.ts'],
     ['error-answer.ts', 'slow-senders.ts', 'loopback-listeners.ts', 'client-address.ts', 'request-head.ts'],
   ],
   'src/http/control/': [

@@ -61,6 +61,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   tasksPerMinutePerInstallation: ['tasks', 'tasksPerMinutePerInstallation: of the code of each installation'],
   tasksPerMinutePerIntegration: ['tasks', 'tasksPerMinutePerIntegration: of the code of all installations'],
   tasksPerMinutePerOrganization: ['tasks', 'tasksPerMinutePerOrganization: of all integrations'],
+  taskGenerations: ['task-generations', 'taskGenerations: a task that queues itself ends'],
   failedCredentialsPerMinutePerAddress: [
     'rate-limits',
     'are bounded at the control listener, and a valid token',

@@ -19,6 +19,7 @@ import { actorOf } from '../authenticate.ts';
 import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { countedEdit } from './counted-edit.ts';
+import { countingLimits } from './installation-target.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS } from './target-paths.ts';
 import { forRuntimeAt, type WebhookRouteParts, webhookTarget } from './webhook-rights.ts';
 
@@ -77,7 +78,8 @@ export function webhookTestRoutes(app: TypedApp, parts: WebhookTestRouteParts): 
         if (level === 'organization') throw unknownTarget(installation);
         const type = selectedType(installation, webhook.eventTypes, request.body.type);
         const by = actorOf(request);
-        const { eventId, deliveries } = await parts.testEvents.send({ ...installation, level }, type, by);
+        const sending = parts.testEvents.send({ ...installation, level }, type, by);
+        const { eventId, deliveries } = await countingLimits(parts, sending);
         return reply.code(202).send({ eventId, deliveries });
       },
     );

@@ -18,7 +18,7 @@ import type { Target } from '../../../model/target.ts';
 import { TASK_SCHEDULE_S_MAX } from '../../../model/task.ts';
 import { unknownIntegration, unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
-import { FOR_RUNTIME, principalOf } from '../authenticate.ts';
+import { actorOf, FOR_RUNTIME, principalOf } from '../authenticate.ts';
 import { asLimitError } from '../body-limit.ts';
 import { markCounted } from '../order-rate.ts';
 import { ERRORS_VIEW, Name, NoQuery } from '../schemas.ts';
@@ -87,8 +87,11 @@ export function tasksRoutes(app: TypedApp, parts: TasksRouteParts): void {
       const { task, schedule = 0 } = request.body;
       const text = taskText(task, limits);
       const target = await ownTarget(targets, request);
-      const full = await taskAcceptance.accept(target, text, Math.round(schedule * MS_PER_S));
-      if (full !== undefined) throw limitError('TASKS_FULL', full);
+      const delayMs = Math.round(schedule * MS_PER_S);
+      const { generation = 0 } = actorOf(request);
+      const met = await taskAcceptance.accept(target, text, delayMs, generation);
+      if (met !== undefined)
+        throw limitError(met.name === 'taskGenerations' ? 'CHAIN_TOO_LONG' : 'TASKS_FULL', met);
       return reply.code(204).send(null);
     },
   );
