@@ -4,7 +4,7 @@
  * ignored by Git, and never uploaded (`upload/never-uploaded.ts`).
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, lstat, mkdir, readdir } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OTHERS, readPrivate, writePrivate } from '../profile/private-file.ts';
 import { replaceFile } from '../real-files.ts';
@@ -14,11 +14,16 @@ export const DEV_FOLDER = '.annex';
 const PAGE_TOKEN_FILE = 'page-token';
 const TOKEN_BYTES = 24;
 const TOKEN = /^[\w-]{32}$/;
+/** Closed to other users, with the sticky bit as the mark of a folder of `annex dev`. */
+const MODE = 0o1700;
+const MARK = 0o1000;
 
 /**
  * Attack: a folder from elsewhere brings a `.annex` that leads to another folder, that another user
  * can write, whose files are links to what the service then overwrites, or whose database and keys
- * are those of the attacker. Git gives no folder the mode that this one has.
+ * are those of the attacker. Git gives no folder the mode and the mark that this one has. A folder
+ * of an earlier version has no mark: it is known by its mode, unless the folder around it, which
+ * may be of Git, is closed to others, too.
  *
  * @returns its path
  * @throws Failure
@@ -36,12 +41,14 @@ export async function openDevFolder(folder: string): Promise<string> {
   const me = process.getuid?.();
   if (!found.isDirectory() || (me !== undefined && found.uid !== me))
     throw unusable(path, `${path} is not a folder of yours, so it is not used.`);
-  if (!made && me !== undefined && (found.mode & OTHERS) !== 0)
+  const isOpen = (found.mode & OTHERS) !== 0;
+  const isMarked = (found.mode & MARK) !== 0 || ((await stat(folder)).mode & OTHERS) !== 0;
+  if (!made && me !== undefined && (isOpen || !isMarked))
     throw unusable(
       path,
       `${path} was not made by \`annex dev\`, which closes it to others, so it is not used.`,
     );
-  await chmod(path, 0o700);
+  await chmod(path, MODE);
   // Only this user changes it from now on.
   for (const entry of await readdir(path, { withFileTypes: true, recursive: true })) {
     if (entry.isFile() || entry.isDirectory()) continue;

@@ -3,7 +3,7 @@
  * folder from elsewhere has to a file of its publisher.
  */
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openDevFolder } from '../../../src/cli/dev/dev-folder.ts';
@@ -48,7 +48,19 @@ describe('the data of annex dev', () => {
     await expect(openDevFolder(other.clone)).rejects.toThrow(/admin-token is no file/);
   });
 
-  // Git gives no folder this mode, so none of a clone has it, whatever is in there.
+  // Git gives folders the mode 0700 where all that a user makes is closed to others (umask 077).
+  test.skipIf(process.getuid === undefined)('is not used where Git may have closed it', async () => {
+    const { clone } = await cloned([]);
+    await mkdir(join(clone, '.annex'), { mode: 0o700 });
+    await writeFile(join(clone, '.annex/annex.db'), 'a database of the author of the clone');
+    await chmod(clone, 0o700);
+    await expect(openDevFolder(clone)).rejects.toThrow(/was not made by `annex dev`/);
+    await rm(join(clone, '.annex'), { recursive: true });
+    const path = await openDevFolder(clone);
+    expect(await openDevFolder(clone)).toBe(path);
+  });
+
+  // Git gives no folder this mode otherwise, so none of a clone has it, whatever is in there.
   test.skipIf(process.getuid === undefined)('is not used where annex dev has not made it', async () => {
     const { clone } = await cloned([]);
     await mkdir(join(clone, '.annex'));

@@ -1,5 +1,5 @@
 /** `annex dev`, against the running service: its own service has a test of its own. */
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { manifestOf, write } from '../author-folder.ts';
 import type { CommandCase } from '../command-case.ts';
@@ -68,6 +68,7 @@ export const DEV_CASES: readonly CommandCase[] = [
         title: 'a data folder with a link, as Git has it',
         run: async (world) => {
           const folder = await folderIn(world);
+          await chmod(folder, 0o755);
           await mkdir(join(folder, '.annex'), { mode: 0o700 });
           await symlink('../index.js', join(folder, '.annex/.gitignore'));
           return { words: ['dev', folder, ...FREE], env: world.home };
