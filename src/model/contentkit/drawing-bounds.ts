@@ -56,7 +56,8 @@ const LIST_MARKER = /[-+*.)]/g;
 const QUOTE_MARKER = />/g;
 /** With the markers that may stand before it. */
 const DELIMITER_ROW = /^[\s\d|:>+*.)-]+$/;
-const EMPTY = /^[\s>]*$/;
+/** Other blanks make a paragraph. Attack: thousands of form feeds, which count nothing. */
+const EMPTY = /^[ \t>]*$/;
 
 /**
  * The most elements that a text in Markdown opens: for each line its quotes, its lists with their
@@ -66,16 +67,19 @@ const EMPTY = /^[\s>]*$/;
 export function markdownElements(text: string): number {
   let elements = 0;
   let columns = 0;
+  let hasHead = false;
   for (const line of text.slice(0, MARKDOWN_CHARS_MAX).split(/\r\n|[\r\n]/)) {
     const [markers = ''] = MARKERS.exec(line) ?? [];
     const isEmpty = EMPTY.test(line);
     elements += (isEmpty ? 0 : 1) + count(markers, QUOTE_MARKER) + 2 * count(markers, LIST_MARKER);
     if (isEmpty) columns = 0;
-    if (line.includes('|') && line.includes('-') && DELIMITER_ROW.test(line)) {
+    // A table of one column has its `|` in the head alone.
+    if ((hasHead || line.includes('|')) && line.includes('-') && DELIMITER_ROW.test(line)) {
       columns = line.split('|').filter((cell) => cell.includes('-')).length;
       // The table with its parts; the row above is its head.
       elements += 4;
     }
+    hasHead = line.includes('|');
     elements += columns;
     elements += Math.ceil(count(line, /[*_~`]/g) / 2) + count(line, /[[<]/g);
   }

@@ -247,6 +247,8 @@ describe('the bounds of service and renderer', () => {
     ['lists that begin anew', '-\n+\n'.repeat(5_000)],
     ['headings', '#\n'.repeat(10_000)],
     ['quotes in quotes', `${'> '.repeat(18)}a\n\n`.repeat(500)],
+    ['paragraphs of what looks empty', '\f\n\n'.repeat(6_000)],
+    ['a table of one column', `|a\n:-\n${'a\n'.repeat(3_000)}`],
   ])('refuse %s, which opens more than it reads', (_name, text) => {
     expect(openedIn(text)).toBeGreaterThan(MARKDOWN_ELEMENTS_MAX);
     expect(markdownElements(text)).toBeGreaterThanOrEqual(openedIn(text));
@@ -272,6 +274,7 @@ describe('the bounds of service and renderer', () => {
       '\n',
     ];
     parts.push('\n', '\n\n', ' ', '    ', 'a', '\\', '|-|-|\n', '| a | b |\n', '```\n', '> ', '- ', '  \n');
+    parts.push('\f', '\v', '\u00a0', '|a\n:-\n', '--');
     // A generator of its own, so that a failure is found again.
     let seed = 1;
     const next = (below: number): number => {
