@@ -198,10 +198,11 @@ describe('when the power fails', needs('strace'), () => {
     );
     const synced = new Set(calls.flatMap((call) => (call.kind === 'sync' ? [basename(call.file)] : [])));
     // The log is synced at each commit; the file itself when the full log is written into it; the
-    // list of commits when it is made.
+    // list of commits when it is made; that list and the shared memory before the log is emptied.
     expect([...synced].filter((name) => name.startsWith(DATABASE)).sort()).toEqual([
       DATABASE,
       `${DATABASE}-commits`,
+      `${DATABASE}-shm`,
       `${DATABASE}-wal`,
     ]);
   });
