@@ -7,6 +7,7 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { findManifest } from '../bundle/reading/find-manifest.ts';
 import { AUTHOR_TYPES_FILE, authorTypes } from '../model/manifest/author-types.ts';
 import { MANIFEST_FILE, type Manifest } from '../model/manifest/manifest.ts';
 import { readGiven, replaceFile } from './real-files.ts';
@@ -71,8 +72,8 @@ export async function writeTypes(
 /** The one manifest of a folder; else the name that it should have. */
 export async function manifestIn(folder: string): Promise<string> {
   const names = await readdir(folder).catch(() => []);
-  const [only, ...others] = names.filter((name) => name.endsWith('-manifest.yaml'));
-  return only === undefined || others.length > 0 ? MANIFEST_FILE : only;
+  const found = findManifest(names, (name) => textOf(folder, join(folder, name)));
+  return typeof found === 'string' ? found : MANIFEST_FILE;
 }
 
 /**

@@ -2,8 +2,9 @@
  * Finds the manifest among the uploaded files: the one file that is named `…-manifest.yaml`, as
  * near to the root as there is one.
  *
- * Files of packages do not count. Several manifests are a problem, because a guess could publish
- * the wrong integration. An upload without one often has it under another name.
+ * Files of packages do not count, and neither do manifests of other tools, such as Kubernetes,
+ * where there are several. Several manifests are a problem, because a guess could publish the wrong
+ * integration. An upload without one often has it under another name.
  */
 
 import { MANIFEST_FILE } from '../../model/manifest/manifest.ts';
@@ -29,10 +30,21 @@ export function namedFile(text: string, files: ReadonlyMap<string, unknown>): st
   return files.has(path) ? path : undefined;
 }
 
-/** @returns the path of the manifest, or the problem that there is none, or more than one */
-export function findManifest(paths: Iterable<string>): string | Problem {
+/** A key at the top of a manifest that those of other tools do not have. */
+const OWN_KEY = /^\uFEFF?["']?(?:organization|scopes|script)["']?[^\S\n]*:/m;
+
+/**
+ * @param textOf the text of a file, as far as it can be read
+ * @returns the path of the manifest, or the problem that there is none, or more than one
+ */
+export function findManifest(
+  paths: Iterable<string>,
+  textOf: (path: string) => string | undefined,
+): string | Problem {
   const all = [...paths];
-  const found = all.filter((path) => MANIFEST_NAME.test(path) && !/(?:^|\/)node_modules\//.test(path));
+  const named = all.filter((path) => MANIFEST_NAME.test(path) && !/(?:^|\/)node_modules\//.test(path));
+  const own = named.length > 1 ? named.filter((path) => OWN_KEY.test(textOf(path) ?? '')) : [];
+  const found = own.length > 0 ? own : named;
   const depth = Math.min(...found.map(depthOf));
   const [only, ...others] = found.filter((path) => depthOf(path) === depth);
   if (only === undefined) return missingManifest(all);

@@ -16,6 +16,7 @@
 import type { Limits } from '../../limits.ts';
 import { jsonFault } from '../../model/json-fault.ts';
 import { MANIFEST_FILE } from '../../model/manifest/manifest.ts';
+import { YAML_BYTES_MAX } from '../../model/manifest/yaml-source.ts';
 import { limitProblem, type Problem, problem } from '../../model/problem.ts';
 import { overwritesSecrets, type SinglePart, type UploadForm } from '../upload-form.ts';
 import { readArchive } from './archive.ts';
@@ -108,7 +109,9 @@ class FormReader {
     const named = part === undefined ? undefined : namedFile(part, files);
     if (singles.has('manifest') && named === undefined)
       return part === undefined ? undefined : { manifest: part, manifestFile: MANIFEST_FILE, folder: '' };
-    const found = named ?? findManifest(files.keys());
+    const beginningOf = (path: string) =>
+      Buffer.from(files.get(path)?.subarray(0, YAML_BYTES_MAX) ?? []).toString('utf8');
+    const found = named ?? findManifest(files.keys(), beginningOf);
     if (typeof found === 'string') {
       const text = this.#decoded(files.get(found) ?? new Uint8Array(), found);
       const folder = found.slice(0, found.lastIndexOf('/') + 1);

@@ -141,7 +141,7 @@ export async function parseReading(
 }
 
 const ROOT = { file: MANIFEST_FILE, line: 1, column: 1 };
-const NOWHERE = { placeOf: () => ROOT, keyPlaceOf: () => ROOT };
+const NOWHERE = { placeOf: () => ROOT, keyPlaceOf: () => ROOT, asText: () => undefined };
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -8,6 +8,7 @@ import { findManifest } from '../../bundle/reading/find-manifest.ts';
 import { checkManifest, type Manifest, type PlaceOf } from '../../model/manifest/manifest.ts';
 import { readYaml, YAML_BYTES_MAX, type YamlPath } from '../../model/manifest/yaml-source.ts';
 import type { Problem } from '../../model/problem.ts';
+import { readGiven } from '../real-files.ts';
 
 /** Folders below the given one in which a manifest is looked for. */
 const DEPTH_MAX = 3;
@@ -15,7 +16,11 @@ const DEPTH_MAX = 3;
 const NAMES_MAX = 5_000;
 
 /** @returns the path of the manifest in the folder, or the problem: none, or several */
-export const manifestIn = (folder: string): string | Problem => findManifest(pathsIn(folder));
+export const manifestIn = (folder: string): string | Problem =>
+  findManifest(pathsIn(folder), (path) => {
+    const found = readGiven(folder, join(folder, path), YAML_BYTES_MAX);
+    return typeof found === 'object' ? String(found.bytes) : undefined;
+  });
 
 /** Paths of the files, the nearest first, without packages and hidden folders. */
 export function pathsIn(folder: string): string[] {

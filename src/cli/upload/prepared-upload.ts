@@ -130,7 +130,8 @@ const placeOf = ({ file, line, column }: Problem): string => `${file} ${line} ${
 
 /** The service speaks of parts of a form; a user of the command line has other means. */
 function withSecretHint(problem: Problem, open: SecretValues['open']): Problem {
-  const [, name = ''] = /^The secret "(\w+)" (?:needs the variable|is empty)/.exec(problem.message) ?? [];
+  const [, name = ''] =
+    /^The secret "(\w+)" (?:needs the variable|is empty|has no value)/.exec(problem.message) ?? [];
   if (!open.has(name)) return problem;
   const variable = open.get(name);
   const places = isOfAnnex(variable ?? '')

@@ -191,8 +191,9 @@ function readChoices(fields: YamlFields): readonly string[] {
 function choiceOf(fields: YamlFields, at: readonly (string | number)[], value: unknown): unknown {
   if (value === null) return '';
   if (typeof value !== 'number' && typeof value !== 'boolean') return value;
-  fields.warning(at, `${fields.nameOf(at)} is read as the text "${value}".`, 'Put it in quotes.');
-  return String(value);
+  const text = fields.written(at, value);
+  fields.warning(at, `${fields.nameOf(at)} is read as the text "${excerpt(text)}".`, 'Put it in quotes.');
+  return text;
 }
 
 /** Reads the default of a text, or of one choice. */
@@ -232,7 +233,7 @@ function readOther(
 ): string | undefined {
   const raw = fields.raw('default');
   if (raw === undefined) return undefined;
-  const text = typeof raw === 'object' ? undefined : String(raw);
+  const text = typeof raw === 'object' ? undefined : fields.written('default', raw);
   const read = text !== undefined && fits(text) ? text : undefined;
   const rest = read === undefined ? 'is ignored' : `is read as "${excerpt(read)}"`;
   fields.warning('default', `${fields.nameOf('default')} must be ${wanted}; it ${rest}.`);

@@ -23,7 +23,11 @@ export interface ChosenManifest extends Places {
 /** @param chosen name of an environment, as the publisher sent it */
 export function withEnvironment(source: YamlSource, chosen: string | undefined): ChosenManifest {
   const { value } = source;
-  const places = { placeOf: source.placeOf.bind(source), keyPlaceOf: source.keyPlaceOf.bind(source) };
+  const places = {
+    placeOf: source.placeOf.bind(source),
+    keyPlaceOf: source.keyPlaceOf.bind(source),
+    asText: source.asText.bind(source),
+  };
   const whole = (problems: readonly Problem[]) => ({ ...places, value, problems });
   if (!isRecord(value)) return whole([]);
   const environments = value[MEMBER] ?? {};
@@ -48,6 +52,7 @@ export function withEnvironment(source: YamlSource, chosen: string | undefined):
     problems: [],
     placeOf: (path) => source.placeOf(moved(path)),
     keyPlaceOf: (path) => source.keyPlaceOf(moved(path)),
+    asText: (path) => source.asText(moved(path)),
   };
 }
 

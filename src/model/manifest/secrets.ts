@@ -14,7 +14,8 @@ import { nearest } from '../spelling-hint.ts';
 import { type Manifest, SECRET_NAME } from './manifest.ts';
 import type { Place, YamlPath } from './yaml-source.ts';
 
-const EXPRESSION = /\$\{\{([^{}]*)\}\}/;
+/** Ends at the next expression, so that a text of many beginnings takes linear time. */
+const EXPRESSION = /\$\{\{((?:(?!\$\{\{)[\s\S])*?)\}\}/;
 const VARIABLE = /^\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*$/;
 
 export interface SecretsRequest {
@@ -46,12 +47,13 @@ export function resolveSecrets({ manifest, values, limits, placeOf }: SecretsReq
   for (const [name, written] of Object.entries(manifest.secrets)) {
     const place = placeOf(['secrets', name]);
     const given = values.get(name);
+    if (isOtherExpression(written)) problems.push(otherExpression(name, place));
     if (given === '' || (given === undefined && isOpen(written))) {
       unsent.push(name);
       continue;
     }
     const value = given ?? written;
-    const trouble = given === undefined ? unresolved(name, written, place) : unresolvedGiven(name, given);
+    const trouble = given === undefined ? undefined : unresolvedGiven(name, given);
     if (trouble !== undefined) problems.push(trouble);
     else if (!value.isWellFormed()) problems.push(problem(malformedText(name), place));
     else if (Buffer.byteLength(value) > limits.secretBytes) {
@@ -81,20 +83,21 @@ function undeclaredValue(name: string, declared: Manifest['secrets']): Problem {
 export const variableOf = (written = ''): string | undefined =>
   VARIABLE.exec(EXPRESSION.exec(written)?.[1] ?? '')?.[1];
 
-/** Whether a manifest leaves the value of a secret to its publisher: empty, or one variable. */
-function isOpen(written: string): boolean {
-  const expression = EXPRESSION.exec(written)?.[1];
-  return expression === undefined ? written === '' : VARIABLE.test(expression);
-}
+/** Whether a manifest leaves the value of a secret to its publisher: empty, or an expression. */
+export const isOpen = (written: string): boolean => written === '' || EXPRESSION.test(written);
+
+/** Whether a text is an expression that names no variable, such as one of a pipeline. */
+const isOtherExpression = (written: string): boolean =>
+  EXPRESSION.test(written) && variableOf(written) === undefined;
 
 /** The problem of a secret whose value was neither sent nor stored. */
 export function missingSecret(name: string, written: string, place: Place): Problem {
   const variable = variableOf(written);
   const hint = `Send its value in the "secrets" part, as "${name}" (curl: -F 'secrets=<secrets.json').`;
-  const message =
-    variable === undefined
-      ? `The secret "${name}" is empty.`
-      : `The secret "${name}" needs the variable "${variable}", which has no value.`;
+  let message = `The secret "${name}" is empty.`;
+  if (variable !== undefined)
+    message = `The secret "${name}" needs the variable "${variable}", which has no value.`;
+  else if (written !== '') message = `The secret "${name}" has no value, and its expression names none.`;
   return problem(message, { ...place, hint });
 }
 
@@ -114,12 +117,12 @@ function unresolvedGiven(name: string, given: string): Problem | undefined {
   return problem(unresolvedText(name), { file: 'secrets', hint });
 }
 
-/** The problem of a text with another expression than a variable. */
-function unresolved(name: string, written: string, place: Place): Problem | undefined {
-  if (!EXPRESSION.test(written)) return undefined;
+/** The warning about an expression other than a variable: its value is the sent or stored one. */
+function otherExpression(name: string, place: Place): Problem {
   const hint =
     'An environment variable is written env.NAME, between the double braces; there are no other expressions.';
-  return problem(`The secret "${name}" has an expression that is not a variable.`, { ...place, hint });
+  const message = `The secret "${name}" has an expression that is not a variable; its value is the one that is sent or stored.`;
+  return warning(message, { ...place, hint });
 }
 
 export interface SecretsChange {

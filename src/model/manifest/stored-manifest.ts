@@ -20,7 +20,7 @@ export function storedManifest(json: string): PublishedManifest {
   if (!(UNREAD in stored)) return stored;
   const { [UNREAD]: unread = {}, secrets, ...rest } = stored;
   const nowhere = { file: '', line: 0, column: 0 };
-  const places = { placeOf: () => nowhere, keyPlaceOf: () => nowhere };
+  const places = { placeOf: () => nowhere, keyPlaceOf: () => nowhere, asText: () => undefined };
   const written = { ...unread, ...rest, icon: null, previewImages: null };
   const manifest = readManifest(new YamlFields(places, [], written, []));
   return {

@@ -10,7 +10,7 @@ import { nearest } from '../spelling-hint.ts';
 import type { YamlPath, YamlSource } from './yaml-source.ts';
 
 /** Positions of values; sources other than YAML text supply their own. */
-export type Places = Pick<YamlSource, 'placeOf' | 'keyPlaceOf'>;
+export type Places = Pick<YamlSource, 'placeOf' | 'keyPlaceOf' | 'asText'>;
 
 /** Rule for one text. */
 export interface TextRule {
@@ -258,6 +258,11 @@ export class YamlFields {
   /** Checks a text that the caller found at a path below the map. */
   textAt(at: YamlPath, value: unknown, rule: TextRule = {}): string | undefined {
     return this.#textAt(this.#pathTo(at), value, rule);
+  }
+
+  /** Text of a number, `true` or `false` as it is written: JSON has `3.1` for `3.10`. */
+  written(at: string | YamlPath, value: unknown): string {
+    return this.#places.asText(this.#pathTo(at)) ?? String(value);
   }
 
   /** Name of a member in a message. */

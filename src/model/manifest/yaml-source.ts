@@ -6,8 +6,9 @@
  * aliases that contain themselves, and nesting that overflows the stack of later readers. Does not
  * interpret the values.
  */
-import { type Document, isAlias, isMap, isScalar, isSeq, type Pair, parseDocument } from 'yaml';
+import { type Document, isAlias, isMap, isScalar, isSeq, type Pair, parseDocument, type Scalar } from 'yaml';
 import { type Problem, problem } from '../problem.ts';
+import { syntaxFaults } from './yaml-faults.ts';
 import { structureFault } from './yaml-structure.ts';
 
 /**
@@ -22,6 +23,8 @@ export const YAML_DEPTH_MAX = 32;
  * one text of 60 KB and 9,000 aliases of it are one string in memory, and half a gigabyte as JSON.
  */
 export const YAML_TEXT_CHARS_MAX = 256 * 1024;
+/** Characters of a key that a message shows. */
+const KEY_CHARS_SHOWN = 80;
 /** Maximum problems listed for one text. */
 const PROBLEMS_MAX = 50;
 
@@ -45,6 +48,11 @@ export interface YamlSource {
   placeOf(path: YamlPath): Place;
   /** Start of the key of a value. */
   keyPlaceOf(path: YamlPath): Place;
+  /**
+   * Text of a number, `true` or `false` as it is written: `3.10`, which JSON has as 3.1. The value
+   * holds the text from then on, for a process that checks the same value later.
+   */
+  asText(path: YamlPath): string | undefined;
 }
 
 /** Reads one YAML document. Never throws for invalid text: all problems are in the result. */
@@ -70,16 +78,20 @@ class Walk implements YamlSource {
   value: unknown;
   readonly problems: Problem[] = [];
   readonly #file: string;
+  readonly #text: string;
   /** Offsets of the line starts. The parser's own line count is wrong after a syntax error. */
   readonly #lineStarts: readonly number[];
   readonly #values = new Map<string, number>();
   readonly #keys = new Map<string, number>();
+  /** Texts of numbers that JSON writes otherwise. */
+  readonly #written = new Map<string, string>();
   readonly #anchors = new Map<string, unknown>();
   #nodes = 0;
   #textChars = 0;
 
   constructor(file: string, text: string) {
     this.#file = file;
+    this.#text = text;
     this.#lineStarts = [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
   }
 
@@ -89,7 +101,8 @@ class Walk implements YamlSource {
   }
 
   run(document: Document): this {
-    for (const error of document.errors) this.#problem(`${sentence(error.message)}`, error.pos[0]);
+    for (const { message, offset, hint } of syntaxFaults(document.errors, this.#text))
+      this.#problem(message, offset, hint);
     if (this.problems.length > 0) return this;
     const value = this.#valueOf(document.contents, []);
     if (this.problems.length === 0) this.value = value;
@@ -107,6 +120,16 @@ class Walk implements YamlSource {
   keyPlaceOf(path: YamlPath): Place {
     const offset = this.#keys.get(pointer(path));
     return offset === undefined ? this.placeOf(path) : this.#place(offset);
+  }
+
+  asText(path: YamlPath): string | undefined {
+    const text = this.#written.get(pointer(path));
+    const at = path.at(-1);
+    if (text === undefined || at === undefined) return undefined;
+    let parent = this.value as Record<string | number, unknown>;
+    for (const part of path.slice(0, -1)) parent = parent[part] as typeof parent;
+    parent[at] = text;
+    return text;
   }
 
   #valueOf(node: unknown, path: YamlPath, keyOffset?: number): unknown {
@@ -134,7 +157,12 @@ class Walk implements YamlSource {
     if (typeof value === 'number' && !Number.isFinite(value)) {
       return this.#problem('Not a number that JSON can hold.', offset);
     }
-    return typeof value === 'string' ? this.#counted(value, offset) : value;
+    if (typeof value === 'string') return this.#counted(value, offset);
+    const { source } = node;
+    // Counted like a text: aliases repeat it.
+    if (value !== null && source !== undefined && source !== String(value) && this.#counted(source, offset))
+      this.#written.set(pointer(path), source);
+    return value;
   }
 
   /** Counts a text. @returns the text, or undefined where all texts together are too long */
@@ -153,8 +181,10 @@ class Walk implements YamlSource {
     const entries = new Map<string, unknown>();
     for (const { key, value } of pairs) {
       const offset = offsetOf(key) ?? 0;
-      const name = isScalar(key) ? String(key.value) : undefined;
+      const name = isScalar(key) ? keyName(key) : undefined;
       if (name === undefined) this.#problem('A key must be plain text.', offset);
+      else if (name === '<<') this.#problem('Merge keys ("<<") are not read.', offset, WRITE_OUT);
+      else if (INVISIBLE.test(name)) this.#problem(...invisible(name, offset));
       // Attack: prototype pollution. A copy of such a member by assignment would set a prototype.
       else if (name === '__proto__') this.#problem('"__proto__" cannot be a key.', offset);
       else if (entries.has(name)) this.#problem(`The key "${name}" is there twice.`, offset);
@@ -178,9 +208,27 @@ class Walk implements YamlSource {
     return { file: this.#file, line: line + 1, column: offset - (this.#lineStarts[line] ?? 0) + 1 };
   }
 
-  #problem(message: string, offset: number): undefined {
-    if (this.problems.length < PROBLEMS_MAX) this.problems.push(problem(message, this.#place(offset)));
+  #problem(message: string, offset: number, hint?: string): undefined {
+    if (this.problems.length >= PROBLEMS_MAX) return;
+    this.problems.push(problem(message, { ...this.#place(offset), ...(hint !== undefined && { hint }) }));
   }
+}
+
+const WRITE_OUT = 'Write the members out, or give the whole map as an alias: *name.';
+
+/** A number is a key as it is written. */
+const keyName = ({ value, source }: Scalar): string =>
+  typeof value === 'string' || value === null ? String(value) : (source ?? String(value));
+
+/** Characters that a key cannot show: of formatting, of control, and spaces other than U+0020. */
+const INVISIBLE = /[\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u3164\u2800]|(?! )\p{Zs}/u;
+
+function invisible(name: string, offset: number): [string, number, string] {
+  const at = name.search(INVISIBLE);
+  const code = (name.codePointAt(at) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  const shown = [...name.slice(0, KEY_CHARS_SHOWN)].filter((character) => !INVISIBLE.test(character));
+  const message = `The key "${shown.join('')}" has an invisible character in it: U+${code}.`;
+  return [message, offset + at, 'Delete the line and type it again; such characters come with copied text.'];
 }
 
 const offsetOf = (node: unknown): number | undefined =>
@@ -189,5 +237,3 @@ const offsetOf = (node: unknown): number | undefined =>
 /** A path as one string (RFC 6901). */
 const pointer = (path: YamlPath): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-
-const sentence = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`);

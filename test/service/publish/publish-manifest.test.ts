@@ -119,6 +119,56 @@ describe('publishing', () => {
     ]);
   });
 
+  test('stores numbers in the place of text as they are written', async () => {
+    const configurations = `configurations:
+  account:
+    properties:
+      python: {type: string, enum: [3.9, 3.10, 0047], default: 3.10}`;
+    const manifest = manifestYaml({ name: 'numbers' }, `script: src/index.ts\n${configurations}`);
+    const warnings = await publish(manifest, FINE);
+    expect(warnings.map(({ message }) => message)).toContain(
+      '"configurations.account.properties.python.enum[2]" is read as the text "0047".',
+    );
+    expect(await annex.api('GET', '/v1/integrations/numbers')).toMatchObject({
+      body: {
+        configurations: {
+          account: { properties: { python: { enum: ['3.9', '3.10', '0047'], default: '3.10' } } },
+        },
+      },
+    });
+  });
+
+  test('takes the stored or the sent value of a secret with an expression of another tool', async () => {
+    const form = (secrets: object) => {
+      const parts = new FormData();
+      const text = `script: src/index.ts\nsecrets: {KEY: "\${{ secrets.KEY }}"}`;
+      parts.append('files', new Blob([manifestYaml({ name: 'piped' }, text)]), 'acme-manifest.yaml');
+      // The manifest of another tool, which is passed over.
+      parts.append('files', new Blob(['apiVersion: v1\nkind: Pod\n']), 'k8s-manifest.yaml');
+      const code = 'export default { fetch: (_, env) => Response.json(env) };';
+      parts.append('files', new Blob([code]), 'src/index.ts');
+      parts.append('secrets', JSON.stringify(secrets));
+      return parts;
+    };
+    const send = (secrets: object) => annex.api('POST', '/v1/integrations', { form: form(secrets) });
+    expect(await send({})).toMatchObject({
+      status: 422,
+      body: {
+        error: {
+          problems: [
+            { severity: 'warning', file: 'acme-manifest.yaml', line: 8 },
+            { severity: 'error', message: 'The secret "KEY" has no value, and its expression names none.' },
+          ],
+        },
+      },
+    });
+    const warned = { status: 201, body: { warnings: [{ file: 'acme-manifest.yaml', line: 8 }] } };
+    expect(await send({ KEY: 'sent' })).toMatchObject(warned);
+    expect(await send({})).toMatchObject(warned);
+    const { endpoint } = await annex.install('piped');
+    expect(await (await fetch(endpoint)).json()).toEqual({ KEY: 'sent' });
+  });
+
   test('suggests the uploaded file that a missing entrypoint probably means', async () => {
     expect(await publish(manifestYaml({}, 'script: src/indx.ts'), FINE)).toMatchObject([
       {

@@ -87,7 +87,7 @@ describe('an upload', () => {
       ok: true,
       upload: { manifestFile: 'apps/board/acme-manifest.yaml', folder: 'apps/board/' },
     });
-    const second: Part = ['files', 'name: y', 'test-manifest.yaml'];
+    const second: Part = ['files', 'name: y\norganization: acme', 'test-manifest.yaml'];
     expect(await problemsOf([other, second, INDEX])).toEqual([
       'The upload has 2 manifests: "acme-manifest.yaml", "test-manifest.yaml".',
     ]);

@@ -123,6 +123,47 @@ describe('a manifest', () => {
     expect(account('type: colour, default: red')).toEqual({ properties: {}, required: [] });
   });
 
+  test('keeps numbers in the place of text as they are written', () => {
+    const configurations = `configurations:
+  account:
+    properties:
+      python: {type: string, enum: [3.9, 3.10, 3.20, 0047, 01, +47, 0x1F, 1e3, TRUE, 12345678901234567890], default: 3.10}
+      code: {default: 0047, type: string}
+      count: {type: number, default: 3.10}
+      again: {type: string, enum: [&a 1.0, *a, 1]}`;
+    const { manifest, warnings } = parsed(manifestYaml({}, configurations));
+    expect(manifest.configurations.account?.properties).toEqual({
+      python: {
+        type: 'string',
+        enum: ['3.9', '3.10', '3.20', '0047', '01', '+47', '0x1F', '1e3', 'TRUE', '12345678901234567890'],
+        default: '3.10',
+      },
+      code: { type: 'string', default: '0047' },
+      count: { type: 'number', default: 3.1 },
+      again: { type: 'string', enum: ['1.0', '1'] },
+    });
+    expect(warnings.map(({ message }) => message)).toContain(
+      '"configurations.account.properties.python.enum[1]" is read as the text "3.10".',
+    );
+    // In an environment, too, and in the name of a key.
+    const chosen = parseManifest(
+      manifestYaml({}, 'envs: {default: {configurations: {account: {properties: {a: {enum: [2.0]}}}}}}'),
+    );
+    expect(chosen).toMatchObject({
+      manifest: { configurations: { account: { properties: { a: { enum: ['2.0'] } } } } },
+    });
+    expect(errorsOf(manifestYaml({}, 'secrets: {0047: x}'))[0]).toMatch(/^7:17 The name of a secret/);
+    expect(errorsOf(manifestYaml({}, '3.10: a\n3.1: b\n'))).toEqual([]);
+  });
+
+  // Attack: one long number and thousands of aliases of it.
+  test('counts the text of a number for each alias', () => {
+    const list = `a: &a ${'0'.repeat(30_000)}1\nb: [${'*a, '.repeat(900)}*a]`;
+    expect(errorsOf(manifestYaml({}, list))).toEqual([
+      expect.stringContaining('more than 262144 characters'),
+    ]);
+  });
+
   test('keeps its content sources', () => {
     const source = '{id: pages, title: Pages, icon: ./a.png, configuration: {componentId: settings}}';
     const { manifest, warnings } = parsed(manifestYaml({}, `contentSources: [${source}]`));
@@ -203,6 +244,72 @@ envs:
         },
       ],
     });
+  });
+});
+
+describe('a fault of syntax is named in the words of an author:', () => {
+  test.each([
+    ['a second document', 'name: a\n---\nname: b\n', '2:1 A second document begins here; a manifest is one.'],
+    ['text behind an end', 'name: a\n...\nname: b\n', '3:1 A second document begins here'],
+    ['a value with a colon', 'name: a\ntitle: b: c\n', '2:8 The value has a colon and a space in it'],
+    ['a quoted key as a value', 'title: "b": c\n', '1:8 The value has a colon and a space in it'],
+    ['a value that ends with a colon', 'title: b:\n', '1:8 The value has a colon and a space in it'],
+    ['a colon in a flow', 'a: {b: c: d}\n', '1:8 The value has a colon and a space in it'],
+    ['a line too far to the right', 'name: a\n title: b\n', '2:2 This line is indented below a key'],
+    ['a key without a colon', 'name: a\ntitle\n', '2:1 A key has a colon and a space behind it'],
+    ['a colon without a space', 'name:a\ntitle: b\n', '1:1 A key has a colon and a space behind it'],
+    ['an open double quote', 'name: a\ntitle: "b\nscopes: []\n', '2:8 The quote that opens here (")'],
+    ['an open single quote', "name: a\ntitle: 'b\nscopes: []\n", "2:8 The quote that opens here (')"],
+    ['one that a later quote closes', 'title: "b\nname: "a"\n', '1:8 The quote that opens here (")'],
+    ['one that a quote in the value closes', 'title: "b\n  name: "a"\n', '1:8 The quote that opens here (")'],
+    ['one with an escaped end', 'title: "b\\"\nname: a\n', '1:8 The quote that opens here (")'],
+    ['one behind another fault', 'a: b: c\ntitle: "b\nname: a\n', '1:4 The value has a colon'],
+    ['one in a list', 'a:\n  - "x\n  - y\n', '2:5 The quote that opens here (")'],
+    ['one in a flow', 'a: ["x, y]\nb: c\n', '1:5 The quote that opens here (")'],
+    ['an apostrophe', "title: 'it's fine'\nname: a\n", '1:12 Unexpected scalar at node end.'],
+    ['a reserved character', 'title: @b\n', '1:8 Plain value cannot start with reserved character @.'],
+    ['a merge key', 'a: &a {b: c}\nd: {<<: *a}\n', '2:5 Merge keys ("<<") are not read.'],
+    ['a quoted merge key', '"<<": {}\n', '1:1 Merge keys ("<<") are not read.'],
+    [
+      'a space of no width in a key',
+      'na\u200bme: a\n',
+      '1:3 The key "name" has an invisible character in it: U+200B.',
+    ],
+    [
+      'a no-break space before a key',
+      '\u00a0title: a\n',
+      '1:1 The key "title" has an invisible character in it: U+00A0.',
+    ],
+    [
+      'a soft hyphen',
+      'a: {ti\u00adtle: b}\n',
+      '1:7 The key "title" has an invisible character in it: U+00AD.',
+    ],
+    ['a mark of order in the middle', 'name: a\n\ufefftitle: b\n', 'U+FEFF'],
+    ['a change of direction', '"\u202ename": a\n', 'U+202E'],
+  ])('%s', (_, yaml, message) => {
+    const errors = errorsOf(yaml);
+    expect(errors[0]).toContain(message);
+    expect(errors.join(' ')).not.toMatch(/YAML\.|compact|implicit/i);
+  });
+
+  test('but text over several lines in quotes, and a mark of order at the beginning, are read', () => {
+    const yaml = manifestYaml({}, 'summary: "one\n  two"\n');
+    expect(errorsOf(`\ufeff${yaml}`)).toEqual([]);
+    expect(parsed(`\ufeff${yaml}`).manifest).toMatchObject({ name: 'hello', summary: 'one two' });
+    expect(errorsOf(`${yaml}categories: {a: b: c}\n`)[0]).toMatch(/^9:17 The value has a colon/);
+  });
+
+  // A value may be a secret.
+  test('without the text of a value', () => {
+    for (const yaml of [
+      'secrets:\n  A: hidden: more\n',
+      'secrets:\n  A: "hidden\n  B: c\n',
+      'a: hidden\n---\nhidden',
+    ]) {
+      const { problems } = parseManifest(yaml) as { problems: readonly object[] };
+      expect(JSON.stringify(problems)).not.toContain('hidden');
+    }
   });
 });
 
@@ -297,6 +404,25 @@ describe('secrets', () => {
     });
     expect(missingSecret('A', '', place)).toMatchObject({ message: 'The secret "A" is empty.' });
   });
+
+  test.each([['secrets.TOKEN'], ["env.TOKEN || 'x'"], ['env.A-B'], ["format('{0}', env.TOKEN)"], ['']])(
+    'of the expression %s have the value that is sent or stored, with a warning',
+    (text) => {
+      const written = `  TOKEN: "\${{ ${text} }}"`;
+      const warned = [
+        { severity: 'warning', line: 8, message: expect.stringContaining('is not a variable') },
+      ];
+      const sent = resolve(written, { TOKEN: 'sent' });
+      expect(sent).toMatchObject({ problems: warned, unsent: [] });
+      expect([...sent.secrets]).toEqual([['TOKEN', 'sent']]);
+      expect(resolve(written)).toMatchObject({ problems: warned, unsent: ['TOKEN'] });
+      const place = { file: 'm.yaml', line: 8, column: 1 };
+      expect(missingSecret('TOKEN', `\${{ ${text} }}`, place)).toMatchObject({
+        severity: 'error',
+        message: 'The secret "TOKEN" has no value, and its expression names none.',
+      });
+    },
+  );
 
   test('that the manifest does not declare are refused by name', () => {
     expect(resolve('  TOKEN: x', { TOKENS: 'y' }).problems).toMatchObject([
