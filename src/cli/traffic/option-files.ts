@@ -24,7 +24,8 @@ export async function givenObject(
   value: string | undefined,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   if (value === undefined) return undefined;
-  const text = (await givenBytes(context, value)).toString('utf8');
+  // Without a byte order mark, which editors on Windows write.
+  const text = new TextDecoder().decode(await givenBytes(context, value));
   const parsed = parsedOf(text);
   if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed))
     return parsed as Readonly<Record<string, unknown>>;

@@ -148,7 +148,9 @@ function nameIn(folder: string): string | undefined {
 
 function packageFile(folder: string): { readonly name?: unknown; readonly workspaces?: unknown } {
   try {
-    const value: unknown = JSON.parse(String(readAt(join(folder, 'package.json'), BYTES_MAX)));
+    const value: unknown = JSON.parse(
+      new TextDecoder().decode(readAt(join(folder, 'package.json'), BYTES_MAX)),
+    );
     return typeof value === 'object' && value !== null ? value : {};
   } catch {
     // It is not for this to report.
