@@ -99,7 +99,7 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
   /** Modules that the upload imports, whether or not a finished bundle would have them. */
   const absent = new Set<string>();
   try {
-    const { outputFiles, warnings, metafile, shortNames } = await buildScript(job, (path) =>
+    const { outputFiles, warnings, metafile, shortNames, asyncAsPromises } = await buildScript(job, (path) =>
       absent.add(path),
     );
     const patterns = buildProblems([], warnings.filter(isOfUpload), job.diskless);
@@ -119,11 +119,13 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
     }
     patterns.warnings.push(...(await reviewOf(metafile, upload)));
     const named = withDisplayNames(map.text);
+    // Other scripts have no such replacement of esbuild's, but may have its text from elsewhere.
+    const text = asyncAsPromises ? withCleanup(script.text) : script.text;
     if (Buffer.byteLength(named) <= SOURCE_MAP_BYTES_MAX)
-      return { ok: true, script: withCleanup(script.text), map: named, warnings: patterns.warnings };
+      return { ok: true, script: text, map: named, warnings: patterns.warnings };
     return {
       ok: true,
-      script: withCleanup(script.text),
+      script: text,
       map: EMPTY_MAP,
       warnings: [...patterns.warnings, mapTooLarge()],
     };

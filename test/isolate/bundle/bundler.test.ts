@@ -165,6 +165,12 @@ describe('a script', () => {
     expect(await scriptOf(uploaded(files), 'index.js')).toContain('function chargeCard()');
   });
 
+  test("a text that looks like esbuild's replacement of generators stays as it is", async () => {
+    const text = 'e==="return"?t:"next",r[1]?{done:';
+    const files = uploaded({ 'a.js': `export default ${JSON.stringify(text)};` });
+    expect(await runScript(await scriptOf(files, 'a.js'))).toBe(text);
+  });
+
   test('leaves out unused parts of the SDK', async () => {
     const script = await scriptOf(fixture('confirmation'), 'src/index.ts');
     expect(script).not.toContain('createComponent:');
