@@ -5,7 +5,7 @@
  */
 import { type Dialect, Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { MIGRATIONS } from './migrations.ts';
+import { FIRST_MIGRATION, isEarlier, LAST_EARLIER, MIGRATIONS } from './migrations.ts';
 import type { Database, Tables } from './tables.ts';
 
 /**
@@ -40,14 +40,15 @@ export type Refusal = (schemas: readonly string[]) => string | undefined;
 export async function openDatabase(dialect: Dialect, refusal?: Refusal): Promise<Database> {
   const database = new Kysely<Tables>({ dialect });
   const applied = await migrationsIn(database);
-  const unknown = applied.filter((name) => !(name in MIGRATIONS));
+  const unknown = applied.filter((name) => !(name in MIGRATIONS) && !isEarlier(name));
   if (unknown.length > 0) {
     await database.destroy();
     throw new NewerSchema(unknown);
   }
+  if (applied.some(isEarlier)) await adopt(database, applied);
   if (refusal !== undefined) await refuseNew(database, refusal);
   // Mostly there is nothing to do, and no need to look at all tables, or to wait for a lock.
-  if (applied.length === Object.keys(MIGRATIONS).length) return database;
+  if (await hasThisSchema(database)) return database;
   const migrator = new Migrator({
     db: database,
     provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
@@ -59,6 +60,29 @@ export async function openDatabase(dialect: Dialect, refusal?: Refusal): Promise
   const where = failed === undefined ? 'could not be opened' : `failed in migration ${failed}`;
   const why = error instanceof Error ? error.message : String(error);
   throw new Error(`The database ${where}: ${why}.`, { cause: error });
+}
+
+/**
+ * Takes over a database of the development before the first release: its tables are those of today,
+ * made in 24 steps.
+ *
+ * @throws if it lacks some of them
+ */
+async function adopt(database: Database, applied: readonly string[]): Promise<void> {
+  if (!applied.includes(LAST_EARLIER)) {
+    await database.destroy();
+    throw new Error(
+      `The database was made before the first release of Annex: its schema ends with ${applied.at(-1)}. ` +
+        'Start Annex at its commit 2938d64 on it once, and then this version. Nothing was changed.',
+    );
+  }
+  await database.transaction().execute(async (transaction) => {
+    await sql`delete from kysely_migration where name < ${LAST_EARLIER}`.execute(transaction);
+    // Another node may have done it meanwhile.
+    await sql`update kysely_migration set name = ${FIRST_MIGRATION} where name = ${LAST_EARLIER}`.execute(
+      transaction,
+    );
+  });
 }
 
 /**

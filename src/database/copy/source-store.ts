@@ -10,7 +10,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { TEXT } from '../bulk.ts';
 import { NewerSchema } from '../database.ts';
-import { MIGRATIONS } from '../migrations.ts';
+import { isEarlier, MIGRATIONS } from '../migrations.ts';
 import { newerAnnex } from '../sqlite/annex-version.ts';
 import { checkWal, type WalNote } from '../sqlite/files/damaged-wal.ts';
 import { unusableDatabase } from '../sqlite/files/data-folder.ts';
@@ -183,7 +183,7 @@ function requireSchema(file: string, database: DatabaseSync): void {
   const isMade = database.prepare("select 1 from sqlite_schema where name = 'kysely_migration'").get();
   const applied = isMade === undefined ? [] : database.prepare('select name from kysely_migration').all();
   const names = applied.map(({ name }) => String(name));
-  const unknown = names.filter((name) => !(name in MIGRATIONS));
+  const unknown = names.filter((name) => !(name in MIGRATIONS) && !isEarlier(name));
   if (unknown.length > 0) throw new NewerSchema(unknown);
   const missing = Object.keys(MIGRATIONS).filter((name) => !names.includes(name));
   if (missing.length === 0) return;

@@ -4,7 +4,7 @@ import { chmod, chown, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/p
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openStore } from '../../../src/store/store.ts';
 import { storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
@@ -130,6 +130,32 @@ describe('a schema of a newer Annex', () => {
   test('of an unrecorded version is refused as well', async () => {
     await expect(openStore(storeOptions(await newer(0)))).rejects.toThrow(
       /was made by a newer Annex: its schema has/,
+    );
+  });
+});
+
+describe('a schema of the development before the first release', () => {
+  const before = async (name: string): Promise<string> => {
+    const folder = await used();
+    const database = new DatabaseSync(join(folder, 'annex.db'));
+    database.exec(`update kysely_migration set name = '001-registry'`);
+    database.exec(`insert into kysely_migration (name, timestamp) values ('${name}', '2026-11-01')`);
+    database.close();
+    return folder;
+  };
+
+  test('is taken over if it is the last one', async () => {
+    const folder = await before('024-generations-of-deliveries');
+    await (await openStore(storeOptions(folder))).close();
+    const database = new DatabaseSync(join(folder, 'annex.db'), { readOnly: true });
+    onTestFinished(() => database.close());
+    expect(database.prepare('select name from kysely_migration').all()).toEqual([{ name: '025-tables' }]);
+  });
+
+  test('is refused if it lacks tables, with what to start first', async () => {
+    const folder = await before('019-statement-keys');
+    await expect(openStore(storeOptions(folder))).rejects.toThrow(
+      /made before the first release of Annex: its schema ends with 019-statement-keys\. Start Annex at its commit/,
     );
   });
 });

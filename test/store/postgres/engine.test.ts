@@ -13,7 +13,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { bulk, changeForEach, runForEach, TEXT, WHOLE } from '../../../src/database/bulk.ts';
 import { GroupCommit } from '../../../src/database/group-commit.ts';
 import { lock } from '../../../src/database/locks.ts';
-import { MIGRATIONS } from '../../../src/database/migrations.ts';
+import { LAST_EARLIER, MIGRATIONS } from '../../../src/database/migrations.ts';
 import { announce, type Notice } from '../../../src/database/notices.ts';
 import { PostgresEngine, type PostgresOptions } from '../../../src/database/postgres/postgres-engine.ts';
 import type { Database } from '../../../src/database/tables.ts';
@@ -404,6 +404,23 @@ describe('the schema', () => {
       );
       expect(rows.map(({ name }) => name)).toEqual(Object.keys(MIGRATIONS).sort());
     }
+  });
+
+  test('of the development before the first release is taken over by nodes that start at once', async () => {
+    const { one, url, folder } = await nodes(1);
+    await sql`update kysely_migration set name = ${LAST_EARLIER}`.execute(one.database);
+    await sql`insert into kysely_migration (name, timestamp) values ('001-registry', '')`.execute(
+      one.database,
+    );
+    const started = [engineOn(url, folder), engineOn(url, folder)];
+    await Promise.all(
+      started.map(async (engine) => {
+        await (await engine.open()).destroy();
+        await engine.close();
+      }),
+    );
+    const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(one.database);
+    expect(rows.map(({ name }) => name)).toEqual(Object.keys(MIGRATIONS));
   });
 
   test('of a newer Annex is refused, with the version that made it, and left as it is', async () => {

@@ -1,0 +1,355 @@
+/**
+ * The tables that a new database gets, one row for each: its columns, its key, and the indexes that
+ * statements need. `tables.ts` says what the columns mean.
+ */
+import { type CreateTableBuilder, type Kysely, sql } from 'kysely';
+
+interface Column {
+  readonly type: 'text' | 'integer' | 'bigint';
+  readonly isNull?: true;
+  readonly default?: string | number;
+  readonly isUnique?: true;
+}
+
+interface Index {
+  readonly columns: readonly string[];
+  readonly isUnique?: true;
+  /** SQL. A partial index stays small, whatever the table holds. */
+  readonly where?: string;
+}
+
+interface Table {
+  readonly columns: Readonly<Record<string, Column>>;
+  readonly key: readonly string[];
+  readonly references?: {
+    readonly columns: readonly string[];
+    readonly table: string;
+    readonly to: readonly string[];
+    readonly isCascade?: true;
+  };
+  /** By the end of its name, which begins with the table's. */
+  readonly indexes?: Readonly<Record<string, Index>>;
+}
+
+const text: Column = { type: 'text' };
+const integer: Column = { type: 'integer' };
+const time: Column = { type: 'bigint' };
+const optional = (column: Column): Column => ({ ...column, isNull: true });
+const unique = (column: Column): Column => ({ ...column, isUnique: true });
+
+const TARGET = ['installation_id', 'level', 'place'];
+const TARGET_COLUMNS = { installation_id: text, level: text, place: text };
+/** Rows that end with their target. */
+const ofTarget = { columns: TARGET, table: 'targets', to: TARGET, isCascade: true } as const;
+const ofIntegration = { columns: ['integration'], table: 'integrations', to: ['name'] };
+
+/** In the order in which they are made: a table comes after those that it references. */
+const TABLES: Readonly<Record<string, Table>> = {
+  integrations: {
+    columns: {
+      name: text,
+      organization: text,
+      visibility: text,
+      title: text,
+      description: text,
+      active_version: integer,
+      latest_version: integer,
+      sealed_signing_secret: text,
+      endpoint_key: text,
+      lowered_limits: { ...text, default: '{}' },
+      install_link_hash: optional(text),
+      created_at: time,
+      updated_at: time,
+    },
+    key: ['name'],
+    indexes: {
+      endpoint: { columns: ['endpoint_key'], isUnique: true },
+      install_link: { columns: ['install_link_hash'] },
+    },
+  },
+  deleted_integrations: { columns: { name: text, latest_version: integer }, key: ['name'] },
+  built_ins: { columns: { name: text, content_hash: text }, key: ['name'] },
+  versions: {
+    columns: {
+      integration: text,
+      number: integer,
+      manifest: text,
+      script: text,
+      source_map: text,
+      handled_events: optional(text),
+      created_at: time,
+    },
+    key: ['integration', 'number'],
+    references: ofIntegration,
+  },
+  images: {
+    columns: { integration: text, number: integer, path: text, content: text },
+    key: ['integration', 'number', 'path'],
+    references: {
+      columns: ['integration', 'number'],
+      table: 'versions',
+      to: ['integration', 'number'],
+      isCascade: true,
+    },
+  },
+  secrets: {
+    columns: { integration: text, name: text, sealed_value: text, updated_at: { ...time, default: 0 } },
+    key: ['integration', 'name'],
+    references: ofIntegration,
+  },
+  /** One table for targets of all levels (docs/decisions/targets-table.md). */
+  targets: {
+    columns: {
+      ...TARGET_COLUMNS,
+      integration: text,
+      organization: text,
+      endpoint_key: unique(text),
+      status: text,
+      configuration: text,
+      sealed_credentials: optional(text),
+      external_ids: text,
+      space_selection: text,
+      site_selection: text,
+      sealed_signing_secret: text,
+      revision: integer,
+      paused_at: optional(time),
+      created_at: time,
+      updated_at: time,
+    },
+    key: TARGET,
+    references: ofIntegration,
+    indexes: {
+      once: { columns: ['integration', 'organization', 'level', 'place'], isUnique: true },
+      page: { columns: ['integration', 'level', 'installation_id'] },
+      organization: { columns: ['organization', 'level', 'integration'] },
+    },
+  },
+  external_ids: {
+    columns: { integration: text, external_id: text, ...TARGET_COLUMNS },
+    key: ['integration', 'external_id', ...TARGET],
+    references: ofTarget,
+    indexes: { target_index: { columns: TARGET } },
+  },
+  /** At most one row a target: the next lease overwrites one that was not released. */
+  credential_leases: {
+    columns: { ...TARGET_COLUMNS, holder: text, expires_at: time },
+    key: TARGET,
+    references: ofTarget,
+  },
+  /** Removed with their target, or when they expire. */
+  spent_states: {
+    columns: { ...TARGET_COLUMNS, digest: text, expires_at: time },
+    key: [...TARGET, 'digest'],
+    references: ofTarget,
+    indexes: { over: { columns: ['expires_at'] } },
+  },
+  /** Written only on engines that are shared: a node alone remembers in memory. */
+  spent_signatures: {
+    columns: { endpoint_key: text, digest: text, expires_at: time },
+    key: ['endpoint_key', 'digest'],
+    indexes: { over: { columns: ['expires_at'] } },
+  },
+  webhook_secrets: {
+    columns: {
+      ...TARGET_COLUMNS,
+      sealed_secret: text,
+      sealed_previous: optional(text),
+      previous_until: optional(time),
+      updated_at: time,
+    },
+    key: TARGET,
+    references: ofTarget,
+  },
+  /** No foreign key: the event of a deletion outlives its target. */
+  life_events: {
+    columns: {
+      ...TARGET_COLUMNS,
+      position: integer,
+      event_id: unique(text),
+      integration: text,
+      organization: text,
+      type: text,
+      sealed_record: text,
+      depth: integer,
+      state: text,
+      attempts: integer,
+      due_at: time,
+      outcome: optional(text),
+      created_at: time,
+      finished_at: optional(time),
+      lease_until: optional(time),
+      fence: { ...integer, default: 0 },
+    },
+    key: ['installation_id', 'position'],
+    indexes: {
+      // Finds the first pending event of one installation, and of each.
+      waiting: { columns: ['state', 'installation_id', 'position'] },
+      // Each install counts the pending ones of its organization.
+      waiting_of_organization: { columns: ['integration', 'organization'], where: "state = 'pending'" },
+      leased: { columns: ['installation_id'], where: 'lease_until is not null' },
+      finished: { columns: ['finished_at'] },
+    },
+  },
+  /**
+   * Ids of events come from a `Sequence`, and a delivery's id begins with its event's: new rows are
+   * appended at the end of each B-tree, and the deliveries of an event are a range.
+   */
+  events: {
+    columns: {
+      id: text,
+      event_id: unique(text),
+      organization: text,
+      type: text,
+      level: text,
+      place: text,
+      installation_id: optional(text),
+      body: text,
+      body_hash: text,
+      deliveries: integer,
+      created_at: time,
+    },
+    key: ['id'],
+    indexes: { organization: { columns: ['organization', 'id'] } },
+  },
+  /** No foreign key: a delivery outlives its target. */
+  deliveries: {
+    columns: {
+      id: text,
+      event: text,
+      event_id: text,
+      type: text,
+      kind: text,
+      endpoint: text,
+      organization: text,
+      integration: text,
+      ...TARGET_COLUMNS,
+      state: text,
+      due_at: time,
+      armed_at: time,
+      lease_until: optional(time),
+      fence: integer,
+      attempts: integer,
+      retries: integer,
+      unknowns: integer,
+      faults: integer,
+      outcome: optional(text),
+      created_at: time,
+      finished_at: optional(time),
+      generation: { ...integer, default: 0 },
+    },
+    key: ['id'],
+    indexes: {
+      waiting: { columns: ['endpoint', 'due_at', 'id'], where: "state = 'pending'" },
+      leased: { columns: ['lease_until'], where: 'lease_until is not null' },
+      failed: { columns: ['id'], where: "state = 'failed'" },
+      installation: { columns: ['installation_id', 'id'] },
+      // Pending tasks are counted for each integration.
+      tasks: { columns: ['integration'], where: "state = 'pending' and type = 'task'" },
+    },
+  },
+  /** A table of its own: a delivery's row is rewritten at each attempt, these bytes never are. */
+  delivery_payloads: {
+    columns: { delivery_id: text, destination: text, payload: text, revision: text },
+    key: ['delivery_id'],
+  },
+  delivery_attempts: {
+    columns: {
+      delivery_id: text,
+      number: integer,
+      at: time,
+      duration_ms: integer,
+      result: text,
+      outcome: text,
+      destination: optional(text),
+      status: optional(integer),
+      response: optional(text),
+      truncated: integer,
+    },
+    key: ['delivery_id', 'number'],
+  },
+  statement_keys: {
+    columns: { kid: text, number: unique(integer), sealed_key: text, public_key: text, created_at: time },
+    key: ['kid'],
+  },
+  tokens: {
+    columns: { id: text, kind: text, organization: optional(text), hash: unique(text), created_at: time },
+    key: ['id'],
+  },
+  /**
+   * No foreign key: a line of an installation deleted meanwhile must not fail the batch in which it
+   * is written.
+   */
+  log_lines: {
+    columns: {
+      installation_id: text,
+      id: text,
+      version: integer,
+      request_id: text,
+      level: integer,
+      text,
+      at: time,
+    },
+    key: ['installation_id', 'id'],
+  },
+  /** No foreign key: an audit entry outlives the objects that it names. */
+  audit: {
+    columns: {
+      id: text,
+      at: time,
+      action: text,
+      actor: text,
+      actor_organization: optional(text),
+      token_id: optional(text),
+      address: optional(text),
+      request_id: text,
+      organization: optional(text),
+      integration: optional(text),
+      installation_id: optional(text),
+      level: optional(text),
+      place: optional(text),
+      details: text,
+    },
+    key: ['id'],
+    indexes: {
+      organization: { columns: ['organization', 'id'] },
+      integration: { columns: ['integration', 'id'] },
+      installation_id: { columns: ['installation_id', 'id'] },
+    },
+  },
+};
+
+/** Makes all tables in an empty database. */
+export async function createTables(db: Kysely<unknown>): Promise<void> {
+  for (const [name, table] of Object.entries(TABLES)) await createTable(db, name, table);
+}
+
+async function createTable(db: Kysely<unknown>, name: string, table: Table): Promise<void> {
+  const { columns, key, references, indexes = {} } = table;
+  let statement: CreateTableBuilder<string, string> = db.schema.createTable(name);
+  statement = statement.addPrimaryKeyConstraint(`${name}_key`, [...key]);
+  for (const [column, { type, isNull, isUnique, default: value }] of Object.entries(columns))
+    statement = statement.addColumn(column, type, (definition) => {
+      const filled = isNull ? definition : definition.notNull();
+      const begun = value === undefined ? filled : filled.defaultTo(value);
+      return isUnique ? begun.unique() : begun;
+    });
+  if (references !== undefined) {
+    const { columns: own, table: other, to, isCascade } = references;
+    statement = statement.addForeignKeyConstraint(
+      `${name}_${other}`,
+      [...own],
+      other,
+      [...to],
+      (constraint) => (isCascade ? constraint.onDelete('cascade') : constraint),
+    );
+  }
+  await statement.execute();
+  for (const [end, { columns: indexed, isUnique, where }] of Object.entries(indexes)) {
+    const index = db.schema
+      .createIndex(`${name}_${end}`)
+      .on(name)
+      .columns([...indexed]);
+    const made = isUnique ? index.unique() : index;
+    await (where === undefined ? made : made.where(sql<boolean>`${sql.raw(where)}`)).execute();
+  }
+}
