@@ -18,7 +18,7 @@ const CARRIED: Readonly<Record<string, string>> = {
   async_hooks: 'node/async-hooks.ts',
   buffer: 'node/buffer.ts',
   console: 'node/console.ts',
-  constants: `${JSPM}constants.js`,
+  constants: 'node-tables/constants.json',
   crypto: 'node/crypto.ts',
   diagnostics_channel: `${JSPM}diagnostics_channel.js`,
   events: 'node/events.ts',
@@ -132,6 +132,7 @@ export function nodeModule(name: string, user: string | undefined, manifest: unk
 export function packageFile(specifier: string): string | undefined {
   const [, library] = /^@jspm\/core\/nodelibs\/([\w/-]+)$/.exec(specifier) ?? [];
   if (library !== undefined) return `node_modules/@jspm/core/nodelibs/browser/${library}.js`;
+  if (specifier.startsWith('node-tables/')) return specifier;
   return specifier.startsWith('@noble/hashes/') ? `node_modules/${specifier}` : undefined;
 }
 

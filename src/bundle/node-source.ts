@@ -5,16 +5,34 @@
  * Read once, when the host starts, as the SDK is (`sdk-source.ts`): bundling an upload reads
  * nothing from the host's disk.
  */
+import { constants as crypto } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { findPackageJSON } from 'node:module';
+import { METHODS, STATUS_CODES } from 'node:http';
+import { createRequire, findPackageJSON } from 'node:module';
+import { constants as os } from 'node:os';
 import { posix } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { constants as zlib } from 'node:zlib';
 import { prebuilt } from '../own-files.ts';
 import { CARRYING_FILES, packageFile } from './node-modules.ts';
 
 const OWN = new URL('../../sandbox/node/', import.meta.url);
 /** An import by a fixed text, as the built files of the packages have it. */
 const IMPORT = /(?:from|import) ['"]([^'"]+)['"]/g;
+
+/**
+ * Tables of the Node.js that runs, each a file `node-tables/….json`: numbers and names that would
+ * be copied by hand.
+ */
+const TABLES: Readonly<Record<string, object>> = {
+  // The last member is there only once `node:tls` was loaded.
+  constants: { ...createRequire(import.meta.url)('node:constants'), defaultCipherList: undefined },
+  crypto,
+  'http-methods': METHODS,
+  'http-status': STATUS_CODES,
+  os,
+  zlib,
+};
 
 /** Path → source: `node/crypto.ts`, `node_modules/@noble/hashes/sha2.js`. */
 export const NODE_SOURCE: ReadonlyMap<string, string> = carried() ?? readSources();
@@ -28,6 +46,9 @@ function carried(): ReadonlyMap<string, string> | undefined {
 function readSources(): ReadonlyMap<string, string> {
   const sources = new Map<string, string>();
   const own = readdirSync(OWN).filter((name) => /(?<!\.d)\.ts$/.test(name));
+  for (const [name, table] of Object.entries(TABLES)) {
+    sources.set(`node-tables/${name}.json`, JSON.stringify(table));
+  }
   for (const path of [...own.map((name) => `node/${name}`), ...CARRYING_FILES]) add(sources, path);
   return sources;
 }

@@ -104,7 +104,7 @@ export const virtualFiles = (files: VirtualFiles, onAbsent: AbsentSink): Plugin 
     }));
     build.onLoad({ filter: /.*/, namespace: NODE }, (args) => ({
       contents: files.node.get(args.path) ?? '',
-      loader: args.path.endsWith('.ts') ? 'ts' : 'js',
+      loader: loaderOf(args.path, undefined) ?? 'js',
     }));
     build.onLoad({ filter: /.*/, namespace: NODE_REQUIRED }, () => ({
       contents: `module.exports = require('module').default;`,

@@ -1,0 +1,156 @@
+/**
+ * The exports of the modules of Node.js that bundles carry, compared by name and kind with those of
+ * the Node.js that runs the tests: a package that imports a name finds it, and what cannot work in
+ * an isolate throws at its use.
+ */
+import { execFile } from 'node:child_process';
+import { builtinModules } from 'node:module';
+import { devNull } from 'node:os';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { nodeModule } from '../../../src/bundle/node-modules.ts';
+import { TestService } from '../../support/service.ts';
+
+/** Name → kind: what `typeof` says, and `null`. */
+type Kinds = Readonly<Record<string, string>>;
+/** Module → the names that an `import` finds, and the members of its default export. */
+type Modules = Readonly<Record<string, { readonly exported: Kinds; readonly members: Kinds }>>;
+
+const CARRIED = builtinModules.filter(
+  (name) => !name.startsWith('_') && 'file' in nodeModule(name, undefined, {}),
+);
+
+/**
+ * Where a module differs from that of Node.js, as an import or as a member of the default export:
+ * `-name` is missing, `+name` is more, `~name` is of another kind.
+ */
+const DIFFERENCES: Readonly<Record<string, string>> = {
+  assert: '-Assert -doesNotMatch -match -partialDeepStrictEqual',
+  'assert/strict': '+CallTracker -Assert -partialDeepStrictEqual',
+  async_hooks: '-asyncWrapProviders',
+  buffer: '-resolveObjectURL',
+  console: `
+    -Console -assert -clear -context -count -countReset -createTask -dir -dirxml -group -groupCollapsed
+    -groupEnd -profile -profileEnd -table -time -timeEnd -timeLog -timeStamp`,
+  crypto: `
+    +pseudoRandomBytes -Certificate -Cipheriv -Decipheriv -DiffieHellman -DiffieHellmanGroup -ECDH -Sign
+    -Verify -X509Certificate -argon2 -argon2Sync -checkPrime -checkPrimeSync -createCipheriv -createDecipheriv
+    -createDiffieHellman -createDiffieHellmanGroup -createECDH -createMac -createPrivateKey -createPublicKey
+    -createSign -createVerify -decapsulate -diffieHellman -encapsulate -generateKey -generateKeyPair
+    -generateKeyPairSync -generateKeySync -generatePrime -generatePrimeSync -getCipherInfo -getCiphers
+    -getCurves -getDiffieHellman -getFips -getMacs -parsePKCS12 -privateDecrypt -privateEncrypt -publicDecrypt
+    -publicEncrypt -randomUUIDv7 -scrypt -scryptSync -secureHeapUsed -setEngine -setFips -sign -verify`,
+  diagnostics_channel: `
+    +deleteChannel -BoundedChannel -boundedChannel -subscribe -tracingChannel -unsubscribe`,
+  events: '-EventEmitterAsyncResource -addAbortListener -captureRejections -getMaxListeners -usingDomains',
+  os: '-getPriority -setPriority',
+  path: '-matchesGlob -toNamespacedPath ~win32',
+  'path/posix': '-matchesGlob -toNamespacedPath ~win32',
+  'path/win32': '-matchesGlob -toNamespacedPath ~delimiter ~sep',
+  perf_hooks: `
+    -PerformanceObserver -PerformanceObserverEntryList -PerformanceResourceTiming -createHistogram
+    -createSlidingWindowHistogram -eventLoopUtilization -importHistogram -monitorEventLoopDelay -timerify`,
+  process: `
+    +addListener +browser +listenerCount +listeners +off +on +once +prependListener +process
+    +removeAllListeners +removeListener -_debugEnd -_debugProcess -_events -_eventsCount
+    -_exiting -_fatalException -_getActiveHandles -_getActiveRequests -_kill -_linkedBinding
+    -_maxListeners -_preload_modules -_rawDebug -_startProfilerIdleNotifier
+    -_stopProfilerIdleNotifier -_tickCallback -abort -addUncaughtExceptionCaptureCallback
+    -allowedNodeEnvironmentFlags -argv0 -availableMemory -binding -chdir -config
+    -constrainedMemory -cpuUsage -debugPort -dlopen -domain -execArgv -execve -exitCode
+    -features -finalization -getActiveResourcesInfo -getBuiltinModule -getegid -geteuid -getgid -getgroups
+    -getuid -hasUncaughtExceptionCaptureCallback -initgroups -kill -loadEnvFile -memoryUsage -moduleLoadList
+    -openStdin -ppid -reallyExit -ref -release -report -resourceUsage -setSourceMapsEnabled
+    -setUncaughtExceptionCaptureCallback -setegid -seteuid -setgid -setgroups -setuid -sourceMapsEnabled
+    -stderr -stdin -stdout -threadCpuUsage -umask -unref`,
+  querystring: '-escape -unescape -unescapeBuffer',
+  stream: `
+    +ReadableState +_fromList +default +from +fromWeb +toWeb +wrap -_isArrayBufferView -_isUint8Array
+    -_uint8ArrayToBuffer -addAbortSignal -compose -destroy -duplexPair -getDefaultHighWaterMark -isDestroyed
+    -isDisturbed -isErrored -isReadable -isWritable -promises -setDefaultHighWaterMark`,
+  'stream/consumers': '-bytes',
+  'stream/web': '-CompressionStream -DecompressionStream -ReadableStreamTee',
+  sys: `
+    +isBoolean +isBuffer +isDate +isError +isFunction +isNull +isNullOrUndefined +isNumber +isObject
+    +isPrimitive +isRegExp +isString +isSymbol +isUndefined +log -MIMEParams -MIMEType -_errnoException
+    -_exceptionWithHostPort -convertProcessSignalToExitCode -debounce -diff -getCallSites -getSystemErrorMap
+    -getSystemErrorMessage -getSystemErrorName -markPromiseAsHandled -parseArgs -parseEnv -setTraceSigInt
+    -throttle -transferableAbortController -transferableAbortSignal`,
+  timers: '-promises',
+  url: '-URLPattern -URLSearchParams -domainToASCII -domainToUnicode -fileURLToPathBuffer -urlToHttpOptions',
+  util: `
+    +isBoolean +isBuffer +isDate +isError +isFunction +isNull +isNullOrUndefined +isNumber +isObject
+    +isPrimitive +isRegExp +isString +isSymbol +isUndefined +log -MIMEParams -MIMEType -_errnoException
+    -_exceptionWithHostPort -convertProcessSignalToExitCode -debounce -diff -getCallSites -getSystemErrorMap
+    -getSystemErrorMessage -getSystemErrorName -markPromiseAsHandled -parseArgs -parseEnv -setTraceSigInt
+    -throttle -transferableAbortController -transferableAbortSignal`,
+  'util/types': `
+    +isWebAssemblyCompiledModule -isCryptoKey -isExternal -isFloat16Array -isKeyObject
+    -isModuleNamespaceObject -isProxy ~isCryptoKey ~isKeyObject`,
+};
+
+/** Functions that cannot work in an isolate: each throws at its use, by its name. */
+const THROWING: Readonly<Record<string, string>> = {
+  crypto: `createCipheriv createDecipheriv createDiffieHellman createECDH createPrivateKey createPublicKey createSign
+    createVerify diffieHellman generateKey generateKeyPair generateKeyPairSync generateKeySync privateDecrypt
+    privateEncrypt publicDecrypt publicEncrypt scrypt scryptSync sign verify X509Certificate`,
+};
+
+/** Module → name → what its use throws. */
+type Thrown = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** Code for Node.js and for an isolate: all modules, and what they have. */
+const LOOK = `
+  ${CARRIED.map((name, at) => `import * as m${at} from 'node:${name}';`).join('\n')}
+  const all = { ${CARRIED.map((name, at) => `'${name}': m${at}`).join(', ')} };
+  const mapped = (entries, value) => Object.fromEntries(entries.map((entry) => [entry[0], value(entry)]));
+  const kindOf = (value) => (value === null ? 'null' : typeof value);
+  const kindsOf = (members) => mapped(Object.keys(members).map((name) => [name]), ([name]) => kindOf(members[name]));
+  const look = () => mapped(Object.entries(all), ([, exported]) =>
+    ({ exported: kindsOf(exported), members: kindsOf(exported.default) }));`;
+
+const run = promisify(execFile);
+const words = (text: string): string[] => text.trim().split(/\s+/).filter(Boolean);
+
+let annex: TestService;
+let [theirs, ours]: [Modules, Modules] = [{}, {}];
+let thrown: Thrown = {};
+beforeAll(async () => {
+  annex = await TestService.start();
+  const throwing = Object.entries(THROWING).map(([name, members]) => [name, words(members)]);
+  const script = `${LOOK}
+    const thrownBy = (use) => { try { use(); return 'nothing'; } catch ({ code, message }) { return code + ': ' + message; } };
+    export default { fetch: () => Response.json([look(), mapped(${JSON.stringify(throwing)}, ([name, members]) =>
+      mapped(members.map((member) => [member]), ([member]) => thrownBy(() => all[name].default[member]()))),
+    ]) };`;
+  await annex.publish('exports', { 'index.js': script });
+  const { endpoint } = await annex.install('exports');
+  [ours, thrown] = (await (await fetch(`${endpoint}/x`)).json()) as [Modules, Thrown];
+  // A process of its own: that of the tests has a channel to its parent.
+  const code = encodeURIComponent(`${LOOK} console.log(JSON.stringify(look()));`);
+  const { stdout } = await run(process.execPath, ['--import', `data:text/javascript,${code}`, devNull]);
+  theirs = JSON.parse(stdout) as Modules;
+});
+afterAll(() => annex.stop());
+
+/** A word for each member that differs. */
+const differences = (one: Kinds = {}, other: Kinds = {}): string[] =>
+  Object.keys({ ...one, ...other })
+    .filter((name) => one[name] !== other[name])
+    .map((name) => `${one[name] === undefined ? '-' : other[name] === undefined ? '+' : '~'}${name}`);
+
+test.each(CARRIED)('%s has the exports of Node.js', (name) => {
+  const found = (['exported', 'members'] as const).flatMap((side) =>
+    differences(ours[name]?.[side], theirs[name]?.[side]),
+  );
+  expect(Object.keys(theirs[name]?.members ?? {})).not.toEqual([]);
+  expect([...new Set(found)].sort()).toEqual(words(DIFFERENCES[name] ?? ''));
+});
+
+test.each(Object.keys(THROWING))('what cannot work of %s throws at its use, by its name', (name) => {
+  expect(Object.keys(thrown[name] ?? {})).toEqual(words(THROWING[name] ?? ''));
+  for (const [member, message] of Object.entries(thrown[name] ?? {})) {
+    const named = `ERR_FEATURE_UNAVAILABLE_ON_PLATFORM: ${name}.${member} of Node.js does not exist`;
+    expect(message.slice(0, named.length)).toBe(named);
+  }
+});
