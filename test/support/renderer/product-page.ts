@@ -125,6 +125,16 @@ export class ProductPage {
     return result.value as T;
   }
 
+  /** Composes characters in the field that has the focus, as an input method does. */
+  async compose(text: string): Promise<void> {
+    const selectionStart = text.length;
+    await this.#session.send('Input.imeSetComposition', {
+      text,
+      selectionStart,
+      selectionEnd: selectionStart,
+    });
+  }
+
   get component(): Locator {
     return this.page.locator('annex-component');
   }

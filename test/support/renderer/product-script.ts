@@ -29,12 +29,14 @@ globalThis.product = {
   close() {
     product.gate = new Promise((resolve) => { product.open = () => { product.gate = undefined; resolve(); }; });
   },
+  /** A tag that is in no page yet. */
+  another(properties) {
+    return Object.assign(document.createElement('annex-component'), { transport: product.transport, ...properties });
+  },
   mount({ componentId, props = {}, context, theme = 'light', dir = 'ltr', answers = [] }) {
     document.documentElement.dir = dir;
     Object.assign(product, { events: [], requests: [], opened: [], answers, gate: undefined });
-    const element = document.createElement('annex-component');
-    Object.assign(element, { componentId, props, theme, transport: product.transport });
-    if (context) element.context = context;
+    const element = product.another({ componentId, props, theme, ...(context && { context }) });
     const drawn = new Promise((resolve) => {
       for (const name of ['render', 'complete', 'error'])
         element.addEventListener('annex-' + name, (event) => resolve({ event: name, ...event.detail }));

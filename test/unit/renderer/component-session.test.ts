@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readTree } from '../../../packages/components/src/drawing/drawn-tree.ts';
 import { LIMITS, SLICE } from '../../../packages/components/src/limits.ts';
 import { AnswerCache, freshMs } from '../../../packages/components/src/session/answer-cache.ts';
-import { ClientState } from '../../../packages/components/src/session/client-state.ts';
+import { ClientState, type Entered } from '../../../packages/components/src/session/client-state.ts';
 import { ComponentSession } from '../../../packages/components/src/session/component-session.ts';
 import { Slices } from '../../../packages/components/src/session/slices.ts';
 import type { RenderAnswer, RenderRequest } from '../../../packages/components/src/transport.ts';
@@ -103,11 +103,14 @@ describe('client state', () => {
     value,
     initialValue,
   });
-  const adopt = (client: ClientState, since: number, ...children: unknown[]) => {
+  /** A drawing, with the state that the code answers to what it was sent. */
+  const adoptWith = (client: ClientState, state: object, sent: Entered, ...children: unknown[]) => {
     const tree = readTree(block(...children));
     if (tree === undefined) throw new Error('No tree.');
-    client.adopt(tree, since);
+    client.adopt(tree, { ...state }, sent);
   };
+  const adopt = (client: ClientState, ...children: unknown[]) =>
+    adoptWith(client, {}, client.entered, ...children);
 
   test.each([
     ['a field', [field('s', 'a')], 'a'],
@@ -129,35 +132,154 @@ describe('client state', () => {
     ['a field in an input', [{ type: 'input', label: 'L', element: field('s', 'a') }], 'a'],
   ])('begins with the initial value of %s', (_name, children, value) => {
     const client = new ClientState();
-    adopt(client, 0, ...children);
+    adopt(client, ...children);
     expect(client.peek('s')).toEqual(value);
   });
 
   test('keeps what the user enters, also where the same drawing comes again', () => {
     const client = new ClientState();
-    adopt(client, 0, field('s', 'a'));
+    adopt(client, field('s', 'a'));
     client.enter('s', 'typed');
-    adopt(client, client.edits, field('s', 'a'));
+    adopt(client, field('s', 'a'));
     expect(client.peek('s')).toBe('typed');
   });
 
   test('takes an initial value that has changed, unless the user has gone on meanwhile', () => {
     const client = new ClientState();
-    adopt(client, 0, field('s', 'a'));
-    const since = client.edits;
-    adopt(client, since, field('s', 'b'));
+    adopt(client, field('s', 'a'));
+    const sent = client.entered;
+    adopt(client, field('s', 'b'));
     expect(client.peek('s')).toBe('b');
     client.enter('s', 'typed');
-    adopt(client, since, field('s', 'c'));
+    adoptWith(client, {}, sent, field('s', 'c'));
     expect(client.peek('s')).toBe('typed');
+  });
+
+  const LIST = { type: 'select', state: 's', options: [{ id: 'a', label: 'A' }] };
+  test.each([
+    ['a field, over its initial value', [field('s', 'a')], 'b', 'b'],
+    ['a field, from a number', [field('s')], 7, 7],
+    ['a field, but what is null is not there', [field('s', 'a')], null, 'a'],
+    ['a select', [LIST], 'a', 'a'],
+    ['a select of several', [{ ...LIST, multiple: true }], ['a'], ['a']],
+    ['a switch', [{ type: 'switch', state: 's' }], true, true],
+    ['radio buttons', [{ type: 'radio', state: 's', value: 1, initialValue: 1 }], 2, 2],
+    ['one checkbox', [box('s', 'a')], true, true],
+    ['one checkbox, a list', [box('s', 'a')], ['a'], ['a']],
+    ['checkboxes', [box('s', 'a', true), box('s', 'b')], ['b'], ['b']],
+    ['code', [{ type: 'codeblock', state: 's', content: 'x' }], 'y', 'y'],
+    ['a field in an input', [{ type: 'input', label: 'L', element: field('s', 'a') }], 'b', 'b'],
+    ['a field named as a member of all objects', [field('constructor')], undefined, undefined],
+    // What the field cannot show is sent back as it came, until the user enters a value.
+    ['a field that cannot show it', [field('s', 'a')], { id: 'b' }, undefined],
+    ['a switch that cannot show it', [{ type: 'switch', state: 's' }], 'on', undefined],
+    ['checkboxes that cannot show it', [box('s', 'a'), box('s', 'b')], true, undefined],
+  ])('begins with the state of the name: %s', (_name, children, state, value) => {
+    const client = new ClientState();
+    adoptWith(client, { s: state }, client.entered, ...children);
+    expect(client.entered.values['s']).toEqual(value);
+  });
+
+  test('follows what the code sets, and keeps what it only sends back', () => {
+    const client = new ClientState();
+    adoptWith(client, { s: '' }, client.entered, field('s'));
+    client.enter('s', 'typed');
+    expect(client.entered.values).toEqual({ s: 'typed' });
+    adoptWith(client, { s: 'typed' }, client.entered, field('s'));
+    adoptWith(client, {}, client.entered, field('s'));
+    expect(client.peek('s')).toBe('typed');
+    for (const [set, shown] of [
+      ['set', 'set'],
+      ['', ''],
+      [null, ''],
+    ]) {
+      client.enter('s', 'typed');
+      adoptWith(client, { s: set }, client.entered, field('s'));
+      expect(client.peek('s')).toBe(shown);
+    }
+  });
+
+  test('follows neither while the user goes on, or composes characters', () => {
+    const client = new ClientState();
+    adoptWith(client, { s: '' }, client.entered, field('s'));
+    const sent = client.entered;
+    client.enter('s', 'typed meanwhile');
+    adoptWith(client, { s: 'set' }, sent, field('s'));
+    expect(client.peek('s')).toBe('typed meanwhile');
+    client.compose('s');
+    adoptWith(client, { s: 'set' }, client.entered, field('s'));
+    expect(client.peek('s')).toBe('typed meanwhile');
+    client.compose(undefined);
+    adoptWith(client, { s: 'set' }, client.entered, field('s'));
+    expect(client.peek('s')).toBe('set');
+  });
+
+  test('a field that comes back begins with the state, else with what it had', () => {
+    const client = new ClientState();
+    adopt(client, field('s'));
+    client.enter('s', 'typed');
+    adopt(client);
+    expect(client.entered.values).toEqual({});
+    adopt(client, field('s'));
+    expect(client.peek('s')).toBe('typed');
+    adopt(client);
+    adoptWith(client, { s: 'set' }, client.entered, field('s'));
+    expect(client.peek('s')).toBe('set');
+  });
+
+  test('a binding is the field that is shown, else the state', () => {
+    const client = new ClientState();
+    adoptWith(client, { s: 'of the state', other: [1] }, client.entered);
+    expect(client.resolve([{ $state: 's' }, { $state: 'other' }, { $state: 'toString' }])).toEqual([
+      'of the state',
+      [1],
+      null,
+    ]);
+    adoptWith(client, { s: 'of the state' }, client.entered, field('s'));
+    client.enter('s', 'typed');
+    expect(client.resolve({ $state: 's' })).toBe('typed');
+  });
+
+  test('is sent with the values at the press, and what drawings have set since', async () => {
+    const { session, requests, answer } = started();
+    const count = block(field('count'), field('note'));
+    await answer(drawn({ count: 0, own: 1 }, count));
+    session.client.enter('note', 'pressed');
+    session.dispatch('/0', { action: 'one' });
+    session.dispatch('/0', { action: 'two' });
+    session.client.enter('note', 'later');
+    expect(requests.at(-1)?.state).toEqual({ count: 0, own: 1, note: 'pressed' });
+    await answer(drawn({ count: 1, own: 2, note: 'pressed' }, count));
+    expect(requests.at(-1)?.state).toEqual({ count: 1, own: 2, note: 'pressed' });
+    await answer(drawn({ count: 2, own: 3, note: '' }, count));
+    expect(session.client.peek('note')).toBe('later');
+    expect(session.client.peek('count')).toBe(2);
+  });
+
+  test('of a refused action is sent anew as it is when the user tries again', async () => {
+    const { session, requests, answer } = started();
+    await answer(drawn({}, block(field('name'))));
+    session.dispatch('/0', { action: 'save' });
+    await answer({ status: 400, body: { error: { code: 'RENDER_REFUSED', message: 'Give it a name.' } } });
+    session.client.enter('name', 'Ada');
+    session.failures.value.get('/0')?.retry?.();
+    expect(requests.at(-1)).toMatchObject({ state: { name: 'Ada' }, action: { action: 'save' } });
+  });
+
+  test('of a field named as the prototype is a member like any other', () => {
+    const client = new ClientState();
+    adopt(client, field('__proto__'));
+    client.enter('__proto__', 'typed');
+    expect(Object.entries(client.entered.values)).toEqual([['__proto__', 'typed']]);
+    expect(Object.getPrototypeOf({ ...{ own: 1 }, ...client.entered.values })).toBe(Object.prototype);
   });
 
   test('has a bounded number of names, and those of the present drawing go first', () => {
     const client = new ClientState();
     const names = (prefix: string) =>
       Array.from({ length: 6_000 }, (_, index) => field(`${prefix}${index}`, 'x'));
-    adopt(client, 0, ...names('a'));
-    adopt(client, 0, ...names('b'));
+    adopt(client, ...names('a'));
+    adopt(client, ...names('b'));
     expect(client.peek('a0')).toBeUndefined();
     expect(client.peek(`b${LIMITS.stateKeys - 1}`)).toBe('x');
     expect(client.peek(`b${LIMITS.stateKeys}`)).toBeUndefined();

@@ -168,6 +168,9 @@ describe('bindings', () => {
     const deep = Array.from({ length: LIMITS.dataDepth + 1 }).reduce((inner) => [inner], 1);
     expect(() => resolveBindings(deep, valueOfKey)).toThrow(DataTooLarge);
     expect(() => resolveBindings(Array(LIMITS.dataValues + 1).fill(1), valueOfKey)).toThrow(DataTooLarge);
+    const long = 'x'.repeat(LIMITS.textChars);
+    expect(() => resolveBindings(Array(1_000).fill({ $state: 's' }), () => long)).toThrow(DataTooLarge);
+    expect(() => resolveBindings(Array(9_000).fill({ $state: 's' }), () => [1, 2])).toThrow(DataTooLarge);
   });
 });
 

@@ -12,30 +12,35 @@ export function boundKey(value: unknown): string | undefined {
   return typeof key === 'string' && Object.keys(value).length === 1 ? key : undefined;
 }
 
-/** Data that is nested too deep or has too many values. */
+/** Data that is nested too deep, has too many values or too long texts. */
 export class DataTooLarge extends Error {
   override name = 'DataTooLarge';
 }
 
 /**
  * A copy with all bindings replaced. A binding without a value is left out of its object, and
- * `null` in a list.
+ * `null` in a list. Bindings in a value that replaces one are data.
  *
- * Attack: data that is too deep or too large to copy, or a member `__proto__`. The copy is bounded,
- * and its members are defined, not assigned.
+ * Attack: data that is too deep or too large to copy, ten thousand bindings to one long text, or a
+ * member `__proto__`. The copy is bounded, and its members are defined, not assigned.
  *
  * @throws DataTooLarge
  */
 export function resolveBindings(data: unknown, valueOfKey: (key: string) => unknown): unknown {
   let values = 0;
-  const resolve = (value: unknown, depth: number): unknown => {
+  let chars = 0;
+  const resolve = (value: unknown, depth: number, isBound = false): unknown => {
     values += 1;
-    if (depth > LIMITS.dataDepth || values > LIMITS.dataValues) throw new DataTooLarge();
-    const key = boundKey(value);
-    if (key !== undefined) return valueOfKey(key);
-    if (Array.isArray(value)) return value.map((entry) => resolve(entry, depth + 1) ?? null);
+    if (typeof value === 'string') chars += value.length;
+    if (depth > LIMITS.dataDepth || values > LIMITS.dataValues || chars > LIMITS.drawingChars)
+      throw new DataTooLarge();
+    const key = isBound ? undefined : boundKey(value);
+    if (key !== undefined) return resolve(valueOfKey(key), depth, true);
+    if (Array.isArray(value)) return value.map((entry) => resolve(entry, depth + 1, isBound) ?? null);
     if (!isObject(value)) return value;
-    const entries = Object.entries(value).map(([name, held]) => [name, resolve(held, depth + 1)] as const);
+    const entries = Object.entries(value).map(
+      ([name, held]) => [name, resolve(held, depth + 1, isBound)] as const,
+    );
     return Object.fromEntries(entries.filter(([, held]) => held !== undefined));
   };
   return resolve(data, 0);

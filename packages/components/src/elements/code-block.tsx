@@ -7,6 +7,8 @@ import { Children } from './children.tsx';
 import {
   type ElementProps,
   label,
+  textOf,
+  typing,
   useDynamic,
   useFieldAttributes,
   usePress,
@@ -88,8 +90,7 @@ function Editor({ node }: ElementProps) {
   const press = usePress(node);
   const key = textMember(node.attributes, 'state') ?? '';
   const named = useFieldAttributes(label(node, 'syntax') ?? key);
-  const value = session.client.get(key);
-  const text = typeof value === 'string' ? value : '';
+  const text = textOf(session.client.get(key));
   const tooLong = text.length > LIMITS.fieldChars;
   const shown = cutText(text, LIMITS.fieldChars);
   const first = firstNumber({ node });
@@ -105,7 +106,7 @@ function Editor({ node }: ElementProps) {
         spellcheck={false}
         readOnly={tooLong}
         value={shown}
-        onInput={(event) => session.client.enter(key, event.currentTarget.value)}
+        {...typing(session.client, key)}
         // The action is dispatched when the field is left, not with each key.
         onChange={() => {
           if (isObject(member(node.attributes, 'onContentChange'))) void press('onContentChange');

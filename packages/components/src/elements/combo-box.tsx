@@ -2,13 +2,13 @@
  * A combo box: a field with a list of choices below it, by the pattern of WAI-ARIA. The list stands
  * in the flow of the page, so that it covers nothing of the host product.
  */
-import { useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { cutText } from '../drawing/cut-text.ts';
 import { textMember } from '../drawing/json.ts';
 import { LIMITS } from '../limits.ts';
 import { Icon } from '../ui/icons.tsx';
 import { type Choice, matching } from './choices.ts';
-import { type ElementProps, label, useDisabled, useFieldAttributes, useScope } from './scope.ts';
+import { type ElementProps, label, textOf, useDisabled, useFieldAttributes, useScope } from './scope.ts';
 import { useChoices } from './use-choices.ts';
 
 interface ComboBoxProps extends ElementProps {
@@ -23,7 +23,7 @@ interface ComboBoxProps extends ElementProps {
 }
 
 const idsOf = (value: unknown): readonly string[] =>
-  (Array.isArray(value) ? value : [value]).filter((id) => typeof id === 'string' && id !== '');
+  (Array.isArray(value) ? value : [value]).map(textOf).filter((id) => id !== '');
 
 export function ComboBox(props: ComboBoxProps) {
   const { node, multiple, acceptInput, change, value } = props;
@@ -76,15 +76,9 @@ export function ComboBox(props: ComboBoxProps) {
     if (acceptInput && search.trim() !== '' && !multiple) choose(search.trim());
     else close();
   };
+  const focus = useLeaving(open, leave);
   return (
-    <div
-      ref={box}
-      class="combo"
-      onFocusOut={(event) => {
-        const to = event.relatedTarget;
-        if (open && !(to instanceof Node && event.currentTarget.contains(to))) leave();
-      }}
-    >
+    <div ref={box} class="combo" {...focus}>
       {multiple && <Chosen ids={chosen} name={nameOf} remove={choose} />}
       <ComboField {...{ ...props, open, setOpen, search, setSearch, setActive, active, listId, onKeyDown }}>
         {multiple || chosen[0] === undefined ? '' : nameOf(chosen[0])}
@@ -92,6 +86,45 @@ export function ComboBox(props: ComboBoxProps) {
       {open && <ComboList {...{ node, shown, chosen, active, choose, remote, listId, focusField }} />}
     </div>
   );
+}
+
+/**
+ * Listeners that leave the combo box when the focus does. The list closes after the press that took
+ * the focus: closed at its beginning, what is pressed would move away under the pointer.
+ */
+function useLeaving(open: boolean, leave: () => void) {
+  const { current: pointer } = useRef({ isDown: false, hasLeft: false, leave });
+  pointer.leave = leave;
+  useEffect(() => {
+    if (!open) return;
+    const down = () => {
+      pointer.isDown = true;
+    };
+    // After the click that follows.
+    const up = () => {
+      pointer.isDown = false;
+      setTimeout(() => pointer.hasLeft && pointer.leave());
+    };
+    window.addEventListener('pointerdown', down, true);
+    window.addEventListener('pointerup', up, true);
+    window.addEventListener('pointercancel', up, true);
+    return () => {
+      Object.assign(pointer, { isDown: false, hasLeft: false });
+      window.removeEventListener('pointerdown', down, true);
+      window.removeEventListener('pointerup', up, true);
+      window.removeEventListener('pointercancel', up, true);
+    };
+  }, [open]);
+  return {
+    onFocusIn: () => {
+      pointer.hasLeft = false;
+    },
+    onFocusOut: ({ relatedTarget, currentTarget }: FocusEvent & { currentTarget: HTMLDivElement }) => {
+      if (!open || (relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) return;
+      pointer.hasLeft = true;
+      if (!pointer.isDown) pointer.leave();
+    },
+  };
 }
 
 interface FieldProps extends ComboBoxProps {

@@ -9,6 +9,7 @@ import { cutText } from '../drawing/cut-text.ts';
 import type { DrawnNode } from '../drawing/drawn-tree.ts';
 import { member, textMember } from '../drawing/json.ts';
 import { LIMITS } from '../limits.ts';
+import type { ClientState } from '../session/client-state.ts';
 import type { ComponentSession, Failure } from '../session/component-session.ts';
 import type { Place, PressOptions, Stage } from '../session/stage.ts';
 
@@ -60,10 +61,22 @@ export function useDynamic(node: DrawnNode, name: string): unknown {
   return session.client.dynamic(member(node.attributes, name));
 }
 
-export function useDynamicText(node: DrawnNode, name: string, max: number = LIMITS.labelChars): string {
-  const value = useDynamic(node, name);
-  return typeof value === 'string' || typeof value === 'number' ? cutText(String(value), max) : '';
-}
+export const useDynamicText = (node: DrawnNode, name: string, max: number = LIMITS.labelChars): string =>
+  cutText(textOf(useDynamic(node, name)), max);
+
+/** A value as text: a number may stand where a text may. */
+export const textOf = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+
+/** Listeners of a field for text. */
+export const typing = (client: ClientState, key: string) => ({
+  onInput: (event: { currentTarget: HTMLInputElement | HTMLTextAreaElement }) =>
+    client.enter(key, event.currentTarget.value),
+  // Another value of the field would end what the user composes.
+  onCompositionStart: () => client.compose(key),
+  onCompositionEnd: () => client.compose(undefined),
+  onBlur: () => client.compose(undefined),
+});
 
 /** Whether an element cannot be used. */
 export const useDisabled = (node: DrawnNode): boolean => useDynamic(node, 'disabled') === true;

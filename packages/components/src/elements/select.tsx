@@ -11,6 +11,7 @@ import { ComboBox } from './combo-box.tsx';
 import {
   type ElementProps,
   label,
+  textOf,
   useDisabled,
   useFieldAttributes,
   usePress,
@@ -62,7 +63,7 @@ function PlainSelect({ node, choices, value, change, busy }: PlainProps) {
   const placeholder = label(node, 'placeholder');
   const key = cutText(textMember(node.attributes, 'state') ?? '', LIMITS.labelChars);
   const named = useFieldAttributes(placeholder ?? key);
-  const index = choices.findIndex(({ id }) => id === value);
+  const index = choices.findIndex(({ id }) => id === textOf(value));
   // Ids are compared by their place: no text of a tenant becomes a value of the page's form.
   return (
     <select

@@ -3,7 +3,15 @@ import type { PartialInputHTMLAttributes } from 'preact';
 import { cutText } from '../drawing/cut-text.ts';
 import { member, textMember } from '../drawing/json.ts';
 import { LIMITS } from '../limits.ts';
-import { type ElementProps, label, useDisabled, useFieldAttributes, useScope } from './scope.ts';
+import {
+  type ElementProps,
+  label,
+  textOf,
+  typing,
+  useDisabled,
+  useFieldAttributes,
+  useScope,
+} from './scope.ts';
 
 export function TextInput({ node }: ElementProps) {
   const { session, stage } = useScope();
@@ -11,8 +19,7 @@ export function TextInput({ node }: ElementProps) {
   const key = textMember(node.attributes, 'state') ?? '';
   const placeholder = label(node, 'placeholder');
   const named = useFieldAttributes(placeholder ?? cutText(key, LIMITS.labelChars));
-  const value = session.client.get(key);
-  const text = typeof value === 'string' ? value : '';
+  const text = textOf(session.client.get(key));
   // What cannot be shown whole is not edited: cutting it would lose what is not shown.
   const tooLong = text.length > LIMITS.fieldChars;
   const attributes = {
@@ -24,8 +31,7 @@ export function TextInput({ node }: ElementProps) {
     disabled,
     readOnly: tooLong,
     maxLength: tooLong ? undefined : LIMITS.fieldChars,
-    onInput: (event: { currentTarget: HTMLInputElement | HTMLTextAreaElement }) =>
-      session.client.enter(key, event.currentTarget.value),
+    ...typing(session.client, key),
   };
   return (
     <>

@@ -14,7 +14,7 @@ import { LIMITS } from '../limits.ts';
 import type { Action, JsonObject, RenderAnswer, RenderRequest, Transport } from '../transport.ts';
 import type { Words } from '../words.ts';
 import type { AnswerCache } from './answer-cache.ts';
-import { ClientState } from './client-state.ts';
+import { ClientState, type Entered } from './client-state.ts';
 import { type SliceClock, Slices } from './slices.ts';
 
 /** Why an action, or the first drawing, did not succeed. */
@@ -49,6 +49,10 @@ interface Task {
   /** Path of the element that dispatched it; empty for the component itself. */
   readonly path: string;
   readonly action?: Action;
+  /** What the user had entered when it was dispatched. */
+  readonly entered: Entered;
+  /** Dispatches it anew, with what the user has entered by then. */
+  readonly again: () => void;
   /** Whether a drawing from the cache will not do. */
   readonly isFresh?: boolean;
 }
@@ -85,25 +89,38 @@ export class ComponentSession {
 
   /** Draws it for the first time. */
   start(): void {
-    this.#enqueue({ path: WHOLE });
+    this.#redraw(false);
   }
 
-  /** Has the component carry out an action, whose bindings are resolved. */
-  dispatch(path: string, action: Action): void {
+  /**
+   * Has the component carry out an action, whose bindings are resolved.
+   *
+   * @param again repeats it; by default the same action
+   */
+  dispatch(path: string, action: Action, again = () => this.dispatch(path, action)): void {
     if (this.#waiting.length >= LIMITS.waitingActions)
       this.fail(path, { message: this.words.tooMany, code: 'TOO_MANY_ACTIONS' });
-    else this.#enqueue({ path, action });
+    else this.#enqueue({ path, action, entered: this.client.entered, again });
   }
 
   /** Draws it again with the state and props that it has, after the actions that wait. */
   refresh(): void {
-    this.#enqueue({ path: WHOLE, isFresh: true });
+    this.#redraw(true);
   }
 
   /** Draws it with other props, after the actions that wait. */
   replaceProps(props: JsonObject): void {
     this.#props = props;
-    this.#enqueue({ path: WHOLE });
+    this.#redraw(false);
+  }
+
+  #redraw(isFresh: boolean): void {
+    this.#enqueue({
+      path: WHOLE,
+      entered: this.client.entered,
+      again: () => this.#redraw(isFresh),
+      isFresh,
+    });
   }
 
   fail(path: string, failure: Failure): void {
@@ -147,29 +164,30 @@ export class ComponentSession {
 
   async #carryOut(task: Task): Promise<void> {
     const { cache, transport } = this.#parts;
-    const since = this.client.edits;
+    const sent = this.client.sentFor(task.entered);
+    const request = this.#request(task, sent);
     try {
-      const answer = await cache.ask(this.#request(task), transport, this.#gone.signal, task.isFresh);
-      if (!this.#gone.signal.aborted) this.#take(answer, since, task);
+      const answer = await cache.ask(request, transport, this.#gone.signal, task.isFresh);
+      if (!this.#gone.signal.aborted) this.#take(answer, sent, task);
     } catch (cause) {
       if (this.#gone.signal.aborted) return;
       this.#failTask(task, { message: this.words.unreachable, code: codeOf(cause) });
     }
   }
 
-  #request({ action }: Task): RenderRequest {
+  #request({ action }: Task, { values }: Entered): RenderRequest {
     const { componentId, context } = this.#parts;
     return {
       componentId,
       props: this.#props,
-      ...(this.#state !== undefined && { state: this.#state }),
+      ...(this.#state !== undefined && { state: { ...this.#state, ...values } }),
       ...(context !== undefined && { context }),
       ...(action !== undefined && { action }),
     };
   }
 
   /** Attack: an answer of any form. Each member is checked before it is used. */
-  #take({ status, body }: RenderAnswer, since: number, task: Task): void {
+  #take({ status, body }: RenderAnswer, sent: Entered, task: Task): void {
     const rendering = status === 200 && isObject(body) ? body : undefined;
     if (rendering === undefined) this.#failTask(task, failureOf(body, this.words));
     else if (textMember(rendering, 'type') === 'complete') {
@@ -180,17 +198,18 @@ export class ComponentSession {
       const tree = readTree(member(rendering, 'element'));
       if (tree === undefined)
         this.#failTask(task, { message: this.words.invalidAnswer, code: 'ANSWER_INVALID' });
-      else this.#draw(tree, rendering, since);
+      else this.#draw(tree, rendering, sent);
     }
   }
 
-  #draw(tree: DrawnTree, rendering: JsonObject, since: number): void {
-    this.#state = objectMember(rendering, 'state') ?? {};
+  #draw(tree: DrawnTree, rendering: JsonObject, sent: Entered): void {
+    const state = objectMember(rendering, 'state') ?? {};
+    this.#state = state;
     this.#props = objectMember(rendering, 'props') ?? {};
     const { nodes, cut } = tree;
     let revealed: Promise<number> = Promise.resolve(0);
     batch(() => {
-      this.client.adopt(tree, since);
+      this.client.adopt(tree, state, sent);
       revealed = this.slices.reveal(tree.cost);
       this.tree.value = tree;
     });
@@ -203,7 +222,7 @@ export class ComponentSession {
   }
 
   #failTask(task: Task, failure: Omit<Failure, 'retry'>): void {
-    this.fail(task.path, { ...failure, retry: () => this.#enqueue(task) });
+    this.fail(task.path, { ...failure, retry: task.again });
   }
 }
 

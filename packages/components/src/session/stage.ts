@@ -113,6 +113,10 @@ export class Stage {
   async press(place: Place, press: unknown, { confirm, scope }: PressOptions = {}): Promise<boolean> {
     if (!isObject(press) || textMember(press, 'action') === undefined) return false;
     if (isObject(confirm) && !(await this.ask(confirm))) return false;
+    return this.#press(place, press, scope);
+  }
+
+  #press(place: Place, press: JsonObject, scope: PressOptions['scope']): boolean {
     let action: Action;
     try {
       action = place.session.client.resolve(press, scope) as Action;
@@ -120,7 +124,7 @@ export class Stage {
       this.#refuse(place, this.words.failed);
       return false;
     }
-    this.#carryOut(place, action);
+    this.#carryOut(place, action, () => void this.#press(place, press, scope));
     return true;
   }
 
@@ -149,7 +153,8 @@ export class Stage {
     modal.opener.session.dispatch(modal.opener.path, { action: '@ui.modal.close', ...value });
   }
 
-  #carryOut(place: Place, action: Action): void {
+  /** @param again repeats an action that failed, with the values that its bindings have then */
+  #carryOut(place: Place, action: Action, again: () => void): void {
     switch (action.action) {
       case '@ui.modal.open':
         return this.#openModal(place, action);
@@ -163,7 +168,7 @@ export class Stage {
         return this.#updateProps(objectMember(action, 'props') ?? {});
       default:
         if (action.action.startsWith('@')) this.#refuse(place, this.words.failed);
-        else place.session.dispatch(place.path, action);
+        else place.session.dispatch(place.path, action, again);
     }
   }
 
