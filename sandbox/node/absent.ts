@@ -5,6 +5,7 @@
  * Why: much-used packages import `http`, `zlib` or `fs` for features that code over `fetch` never
  * calls.
  */
+import { unavailable } from './errors.ts';
 
 /** A module whose own members are `present`, and whose other members are functions that throw. */
 export function absent(module: string, user: string, present: object = {}): object {
@@ -32,10 +33,5 @@ export function absent(module: string, user: string, present: object = {}): obje
 const thrower =
   (name: string, user: string): Function =>
   (): never => {
-    throw Object.assign(
-      new Error(
-        `${name} of Node.js does not exist in an isolate. It was used by ${user}. Use fetch, or a client for the web platform.`,
-      ),
-      { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' },
-    );
+    throw unavailable(name, user);
   };

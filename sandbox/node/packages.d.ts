@@ -40,3 +40,13 @@ declare module '@jspm/core/nodelibs/util' {
   const util: Record<string, unknown>;
   export default util;
 }
+
+declare module 'node-tables/os.json' {
+  const table: Readonly<Record<'dlopen' | 'errno' | 'signals' | 'priority', Record<string, number>>>;
+  export default table;
+}
+
+declare module 'node-tables/system-errors.json' {
+  const table: Readonly<Record<string, readonly [name: string, message: string]>>;
+  export default table;
+}

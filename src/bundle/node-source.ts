@@ -12,6 +12,7 @@ import { createRequire, findPackageJSON } from 'node:module';
 import { constants as os } from 'node:os';
 import { posix } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { getSystemErrorMap } from 'node:util';
 import { constants as zlib } from 'node:zlib';
 import { prebuilt } from '../own-files.ts';
 import { CARRYING_FILES, packageFile } from './node-modules.ts';
@@ -31,6 +32,7 @@ const TABLES: Readonly<Record<string, object>> = {
   'http-methods': METHODS,
   'http-status': STATUS_CODES,
   os,
+  'system-errors': Object.fromEntries(getSystemErrorMap()),
   zlib,
 };
 

@@ -43,10 +43,6 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   diagnostics_channel: `
     +deleteChannel -BoundedChannel -boundedChannel -subscribe -tracingChannel -unsubscribe`,
   events: '-EventEmitterAsyncResource -addAbortListener -captureRejections -getMaxListeners -usingDomains',
-  os: '-getPriority -setPriority',
-  path: '-matchesGlob -toNamespacedPath ~win32',
-  'path/posix': '-matchesGlob -toNamespacedPath ~win32',
-  'path/win32': '-matchesGlob -toNamespacedPath ~delimiter ~sep',
   perf_hooks: `
     -PerformanceObserver -PerformanceObserverEntryList -PerformanceResourceTiming -createHistogram
     -createSlidingWindowHistogram -eventLoopUtilization -importHistogram -monitorEventLoopDelay -timerify`,
@@ -63,7 +59,6 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
     -openStdin -ppid -reallyExit -ref -release -report -resourceUsage -setSourceMapsEnabled
     -setUncaughtExceptionCaptureCallback -setegid -seteuid -setgid -setgroups -setuid -sourceMapsEnabled
     -stderr -stdin -stdout -threadCpuUsage -umask -unref`,
-  querystring: '-escape -unescape -unescapeBuffer',
   stream: `
     +ReadableState +_fromList +default +from +fromWeb +toWeb +wrap -_isArrayBufferView -_isUint8Array
     -_uint8ArrayToBuffer -addAbortSignal -compose -destroy -duplexPair -getDefaultHighWaterMark -isDestroyed
