@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
+import type { Note } from './database/availability.ts';
 import type { Engine } from './database/engine.ts';
 import { SqliteEngine } from './database/sqlite/sqlite-engine.ts';
 import { DatabaseUnavailable } from './database/unavailable.ts';
@@ -15,17 +16,18 @@ export async function engineOf(
   { dataFolder: folder, databaseUrl: url, databaseConnections: connections, acceptLoss }: Config,
   { log, time: { clock, ticks } }: { readonly log: Logger; readonly time: ServiceTime },
 ): Promise<Engine> {
+  const note: Note = (level, message, cause) =>
+    log[level](cause === undefined ? {} : { err: cause }, message);
   if (url === undefined)
     return new SqliteEngine({
-      ...{ folder, clock, version: VERSION, acceptLoss },
+      ...{ folder, clock, version: VERSION, acceptLoss, note },
       onWal: ({ level, message }) => log[level](message),
       onIntegrity: ({ level, message, details }) => log[level](details, message),
     });
   // Loaded here: a service on SQLite starts without it.
   const { PostgresEngine } = await import('./database/postgres/postgres-engine.ts');
   return new PostgresEngine({
-    ...{ url, connections, folder, ticks, wall: clock, node: randomUUID(), version: VERSION },
-    note: (level, message, cause) => log[level](cause === undefined ? {} : { err: cause }, message),
+    ...{ url, connections, folder, ticks, wall: clock, node: randomUUID(), version: VERSION, note },
   });
 }
 

@@ -7,6 +7,7 @@ import { type Dialect, Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { FIRST_MIGRATION, isEarlier, LAST_EARLIER, MIGRATIONS } from './migrations.ts';
 import type { Database, Tables } from './tables.ts';
+import { DatabaseUnavailable } from './unavailable.ts';
 
 /**
  * The schema has migrations that this version of Annex does not know: a newer version made them.
@@ -58,7 +59,8 @@ export async function openDatabase(dialect: Dialect, refusal?: Refusal): Promise
   await database.destroy();
   const failed = results?.find((result) => result.status === 'Error')?.migrationName;
   const where = failed === undefined ? 'could not be opened' : `failed in migration ${failed}`;
-  const why = error instanceof Error ? error.message : String(error);
+  const cause = error instanceof DatabaseUnavailable ? error.cause : error;
+  const why = cause instanceof Error ? cause.message : String(cause);
   throw new Error(`The database ${where}: ${why}.`, { cause: error });
 }
 

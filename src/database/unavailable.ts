@@ -1,5 +1,5 @@
 /**
- * Two failures of a database that are not faults of a statement. Drivers translate the errors of
+ * Failures of a database that are not faults of a statement. Drivers translate the errors of
  * their engine into these; everything else stays as it is.
  */
 
@@ -15,6 +15,9 @@ export class DatabaseUnavailable extends AnnexError {
     super('DATABASE_UNAVAILABLE', 'The database does not answer, or cannot write now.', { cause });
   }
 }
+
+/** The database cannot be used until its operator changes something; the message says what. */
+export class DatabaseUnfit extends Error {}
 
 /**
  * The transaction collided with another one and was rolled back. Run again, it sees what the other

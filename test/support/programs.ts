@@ -46,6 +46,7 @@ export const PROGRAMS = {
   nginx: { package: 'nginx-light', use: 'the configuration of the load balancer' },
   openssl: { package: 'openssl', use: 'signatures in a shell' },
   perl: { package: 'perl-base', use: 'native code in the place of a cell' },
+  pgbouncer: { package: 'pgbouncer', use: 'nodes behind a pooler' },
   php: { package: 'php-cli', use: 'the example receiver', works: ['--version'] },
   postgres: {
     package: 'postgresql',

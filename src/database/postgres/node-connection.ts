@@ -3,16 +3,18 @@
  * out whether the database answers, and reads its clock.
  *
  * PostgreSQL delivers every notice while a connection lasts, and none to a connection that is lost.
- * A connection may be lost without a word. So the node asks for the time every second; without an
- * answer it connects again, and reports that notices may have been missed. What is cached stays in
- * use for a bounded time meanwhile: calls that write nothing go on while the database restarts.
+ * A connection may be lost without a word. So the node asks for the time every second, and whether
+ * the database writes; without an answer it connects again, and reports that notices may have been
+ * missed. What is cached stays in use for a bounded time meanwhile: calls that write nothing go on
+ * while the database restarts.
  */
 import { type Client, DatabaseError } from 'pg';
+import type { Availability } from '../availability.ts';
 import type { EngineListener } from '../engine.ts';
 import type { Notice } from '../notices.ts';
-import type { Availability } from './availability.ts';
 import type { DatabaseClock } from './database-clock.ts';
-import { beginSession, endSession } from './postgres-clients.ts';
+import { ONLY_READS } from './fitness.ts';
+import { endSession } from './postgres-clients.ts';
 
 /** Between two questions for the time. */
 const BEAT_MS = 1_000;
@@ -32,11 +34,24 @@ export const CACHED_WITHOUT_DATABASE_MS = 60_000;
 const NOTICES_MAX = 2_000;
 const NOTICE_CHARS_MAX = 1_048_576;
 
-const TIME = 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now';
+const BEAT = `
+  select (extract(epoch from clock_timestamp()) * 1000)::float8 as now,
+    current_setting('transaction_read_only') = 'on' as "onlyReads",
+    exists (select from pg_listening_channels()) as listens`;
+/** A write of no other use than to be committed. */
+const PROBE = 'update notice_channel set name = name';
+const LISTENS_NO_MORE = 'the session of a connection has become another one, as behind a pooler';
+
+interface Beat {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly onlyReads: boolean;
+  readonly listens: boolean;
+}
 
 export interface NodeConnectionParts {
-  /** Makes a client that is not connected. */
-  client(): Client;
+  /** Connects. @throws if the server cannot be reached, or is not fit for a service */
+  session(): Promise<Client>;
   /** Name of the channel of notices. */
   channel(): string;
   /** More notices arrive than are read. Called once for each beat with such notices. */
@@ -46,7 +61,10 @@ export interface NodeConnectionParts {
   readonly clock: DatabaseClock;
   /** Monotonic clock, in milliseconds. */
   readonly ticks: () => number;
-  readonly availability: Pick<Availability, 'lost' | 'found' | 'answered' | 'answeredAt'>;
+  readonly availability: Pick<
+    Availability,
+    'lost' | 'found' | 'answered' | 'answeredAt' | 'refused' | 'failed' | 'committed' | 'wantsProbe'
+  >;
   /**
    * The server does not even refuse: called at each attempt to connect that ends without a word of
    * it, while no statement on any connection is answered.
@@ -96,20 +114,17 @@ export class NodeConnection {
   }
 
   async #connect(): Promise<void> {
-    const client = this.#parts.client();
+    const client = await this.#parts.session();
     // The beat finds out why.
-    client.on('error', () => undefined);
     client.once('end', () => {
       if (this.#client === client && !this.#isBeating) this.#later(0);
     });
     try {
-      await client.connect();
-      beginSession(client);
       client.on('notification', ({ payload }) => this.#receive(payload));
       await client.query(`listen ${client.escapeIdentifier(this.#parts.channel())}`);
       this.#client = client;
       await this.#parts.connected(client);
-      await this.#readClock(client);
+      await this.#ask(client);
     } catch (cause) {
       this.#client = undefined;
       void endSession(client);
@@ -117,16 +132,34 @@ export class NodeConnection {
     }
   }
 
-  /** The time of the database, at the middle of the question's way. */
-  async #readClock(client: Client): Promise<void> {
-    const { ticks, clock } = this.#parts;
+  /**
+   * Reads the time of the database, at the middle of the question's way, and whether it writes.
+   *
+   * @throws if it cannot be reached, or sends this session no notices any more
+   */
+  async #ask(client: Client): Promise<void> {
+    const { ticks, clock, availability } = this.#parts;
     const asked = ticks();
-    const { rows } = await client.query<{ now: number }>(TIME);
+    const { rows } = await client.query<Beat>(BEAT);
     const answered = ticks();
-    const [row] = rows;
-    if (row !== undefined) clock.read({ asked, answered, now: row.now });
+    availability.answered();
+    const [beat] = rows;
+    if (beat?.listens !== true) throw new Error(LISTENS_NO_MORE);
+    clock.read({ asked, answered, now: beat.now });
     this.#lastSign = answered;
-    this.#parts.availability.answered();
+    if (beat.onlyReads) availability.refused(new Error(ONLY_READS));
+    else if (availability.wantsProbe) await this.#probe(client);
+  }
+
+  async #probe(client: Client): Promise<void> {
+    const { availability } = this.#parts;
+    try {
+      await client.query(PROBE);
+      availability.committed();
+    } catch (cause) {
+      if (!(cause instanceof DatabaseError)) throw cause;
+      availability.failed(cause);
+    }
   }
 
   #later(ms: number): void {
@@ -142,7 +175,7 @@ export class NodeConnection {
     this.#isBeating = true;
     try {
       if (this.#client === undefined) await this.#connect();
-      else await this.#readClock(this.#client);
+      else await this.#ask(this.#client);
       if (isNew) this.#isBack();
       this.#later(BEAT_MS);
     } catch (cause) {

@@ -20,15 +20,32 @@ const END_MS = 500;
 const WHOLE_NUMBERS = [20, 1700];
 
 /**
- * What every session begins with: each commit is synced to disk, if that is not the default. And
- * the server ends the session of a node that is cut off after half a minute, with its locks and its
- * place in the queue of notices; by default, after two hours.
+ * What every session begins with: its settings, and each commit is synced to disk, if that is not
+ * the default.
  */
 const BEGIN_SESSION = `
-  select set_config(name, value, false) from (values ('tcp_keepalives_idle', '10'),
-    ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '4'), ('tcp_user_timeout', '30000'),
-    ('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on'
+  select set_config(name, value, false) from (
+    select * from json_each_text($1) union all
+    values ('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on'
       else current_setting('synchronous_commit') end)) as settings (name, value)`;
+
+/**
+ * The server ends the session of a node that is cut off after half a minute, with its locks and its
+ * place in the queue of notices; by default, after two hours.
+ */
+const KEEPALIVES = {
+  tcp_keepalives_idle: '10',
+  tcp_keepalives_interval: '5',
+  tcp_keepalives_count: '4',
+  tcp_user_timeout: '30000',
+};
+const TIMEOUTS = {
+  statement_timeout: STATEMENT_MS,
+  lock_timeout: LOCK_WAIT_MS,
+  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+};
+/** `-c name=value` and `--name=value`; a backslash escapes a blank, as `postgres` reads them. */
+const OPTION = /(?:^|\s)-(?:c\s*|-)([\w.-]+)=((?:\\.|\S)*)(?=\s|$)/g;
 
 /**
  * The statements of the store seek in indexes, as on SQLite, which knows no other way. PostgreSQL
@@ -40,31 +57,81 @@ export const SEEK = `select ${['enable_seqscan', 'enable_hashjoin', 'enable_merg
   .map((setting) => `set_config('${setting}', 'off', false)`)
   .join(', ')}`;
 
-/** The settings of every connection. */
-export function connectionSettings(url: string): ClientConfig {
+/** Of a connection: what the driver needs to connect, and what its session begins with. */
+export interface ConnectionSettings extends ClientConfig {
+  /** Settings of the server by name. */
+  readonly session: Readonly<Record<string, string | number>>;
+}
+
+/**
+ * The settings of every connection. Time-outs, and what the URL sets in `options`, are set by the
+ * first statement: a pooler does not know them when a client connects, and refuses the client.
+ *
+ * @param timeouts in place of the usual ones, in milliseconds
+ */
+export function connectionSettings(
+  url: string,
+  timeouts: Readonly<Partial<typeof TIMEOUTS>> = {},
+): ConnectionSettings {
   const types = new TypeOverrides();
   for (const id of WHOLE_NUMBERS) types.setTypeParser(id, Number);
+  const { connectionString, own } = withoutSessionParameters(url);
   return {
-    connectionString: url,
+    connectionString,
     application_name: 'annex',
     types,
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_MS,
-    statement_timeout: STATEMENT_MS,
-    lock_timeout: LOCK_WAIT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     query_timeout: ANSWER_MS,
-  } as ClientConfig;
+    session: { ...KEEPALIVES, ...TIMEOUTS, ...own, ...timeouts },
+  } as ConnectionSettings;
 }
 
-/** Sends the first statement of a session. Its failure fails the next one, too. */
-export function beginSession(client: Pick<Client, 'query'>): void {
-  client.query(BEGIN_SESSION).catch(() => undefined);
+/** Takes what is about the session out of a URL, and leaves what is about the connection. */
+function withoutSessionParameters(text: string) {
+  const url = new URL(text);
+  const own: Record<string, string> = {};
+  for (const name of Object.keys(TIMEOUTS)) {
+    const value = url.searchParams.get(name);
+    if (value !== null) own[name] = value;
+    url.searchParams.delete(name);
+  }
+  const options = url.searchParams.get('options') ?? '';
+  // Flags of the server that are no settings stay where they are.
+  if (options.replaceAll(OPTION, '').trim() === '') {
+    url.searchParams.delete('options');
+    for (const [, name = '', value = ''] of options.matchAll(OPTION))
+      own[name.replaceAll('-', '_')] = value.replaceAll(/\\(.)/g, '$1');
+  }
+  return { connectionString: Object.keys(own).length === 0 ? text : url.href, own };
+}
+
+/** Connects, and begins a session. @throws what keeps it from being used */
+export async function openSession(settings: ConnectionSettings): Promise<Client> {
+  const client = new Client(settings);
+  // What is lost with the connection fails, and says so.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await beginSession(client, settings);
+    return client;
+  } catch (cause) {
+    await endSession(client);
+    throw cause;
+  }
+}
+
+/** Sends the first statement of a session. */
+async function beginSession(
+  client: Pick<Client, 'query'>,
+  { session }: Pick<ConnectionSettings, 'session'>,
+): Promise<void> {
+  await client.query(BEGIN_SESSION, [JSON.stringify(session)]);
 }
 
 /** A pool whose connections may be lost at any time, in use or idle. */
-export function connectionPool(settings: ClientConfig & { readonly max: number }): Pool {
+export function connectionPool(settings: ConnectionSettings & { readonly max: number }): Pool {
   const pool = new Pool({ ...settings, connectionTimeoutMillis: FREE_MS, Client: PooledClient });
   // An idle connection that is lost is replaced when the next one is needed.
   pool.on('error', () => undefined);
@@ -72,7 +139,8 @@ export function connectionPool(settings: ClientConfig & { readonly max: number }
     // The pool does not listen while a connection is in use: without a listener, the error of a
     // lost connection ends the process. Its statement fails, which is enough.
     client.on('error', () => undefined);
-    beginSession(client);
+    // Its failure is that of the connection, and fails the next statement, too.
+    beginSession(client, settings).catch(() => undefined);
     client.query(SEEK).catch(() => undefined);
   });
   return pool;

@@ -11,7 +11,7 @@ import {
   PostgresQueryCompiler,
 } from 'kysely';
 import type { Pool } from 'pg';
-import type { Availability } from './availability.ts';
+import type { Availability } from '../availability.ts';
 import { PostgresDriver } from './postgres-driver.ts';
 
 export class PostgresDialect implements Dialect {

@@ -14,13 +14,13 @@ import {
   type QueryResult,
 } from 'kysely';
 import type { QueryResult as PgResult, Pool, PoolClient, QueryConfig } from 'pg';
+import type { Availability } from '../availability.ts';
 import { BulkRows, type BulkStatement, type ColumnValue, UpdateOfFound } from '../bulk.ts';
 import { EngineCommand } from '../command.ts';
 import { LockNames } from '../locks.ts';
 import { SendNotice } from '../notices.ts';
 import { DatabaseUnavailable } from '../unavailable.ts';
 import { arrayParameter } from './array-parameter.ts';
-import type { Availability } from './availability.ts';
 import { bulkSql, updateOfFoundSql } from './bulk-sql.ts';
 import { LOCK, NOTIFY, slotsOf } from './node-tables.ts';
 import { holdWrites } from './postgres-clients.ts';

@@ -6,20 +6,21 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { Kysely } from 'kysely';
-import { Client, type Pool } from 'pg';
+import type { Client, Pool } from 'pg';
+import { type Availability, type Note, reportedAvailability } from '../availability.ts';
 import { hasThisSchema, openDatabase, type Refusal, refuseNew } from '../database.ts';
 import type { DatabaseState, Engine, EngineListener, IntegrityState } from '../engine.ts';
 import type { Database, Tables } from '../tables.ts';
 import { DatabaseUnavailable } from '../unavailable.ts';
 import { whyNotNew } from '../used-folder.ts';
 import { newerSchema, noteVersion } from './annex-version.ts';
-import { Availability } from './availability.ts';
 import { CutSessions } from './cut-sessions.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { leaveRoom } from './fill-factor.ts';
+import { fitSession } from './fitness.ts';
 import { NodeConnection } from './node-connection.ts';
 import { aloneInStart, LOCK, nodeTables, slotOfWork, TRY_LOCK, WITHOUT_TIMEOUTS } from './node-tables.ts';
-import { beginSession, connectionPool, connectionSettings, cutOff, endSession } from './postgres-clients.ts';
+import { connectionPool, connectionSettings, cutOff, endSession, openSession } from './postgres-clients.ts';
 import { PostgresDialect } from './postgres-dialect.ts';
 import { translated } from './postgres-errors.ts';
 import { closeToOthers } from './public-access.ts';
@@ -58,7 +59,7 @@ export interface PostgresOptions {
   /** Version of this Annex, to be recorded in the database; not recorded if absent. */
   readonly version?: string | undefined;
   /** Receives notes for the operator. */
-  readonly note: (level: 'info' | 'warn' | 'error', message: string, cause?: unknown) => void;
+  readonly note: Note;
 }
 
 export class PostgresEngine implements Engine {
@@ -88,17 +89,17 @@ export class PostgresEngine implements Engine {
     const clock = new DatabaseClock(options.ticks, options.wall, (aheadMs) => noteApart(options, aheadMs));
     this.clock = clock.now;
     this.signingClock = clock.passed;
-    this.#availability = availabilityOf(options, () => this.#listener?.isBack());
-    this.#pool = connectionPool({ ...connectionSettings(options.url), max: options.connections });
+    this.#availability = reportedAvailability(options, () => this.#listener?.isBack());
+    const settings = connectionSettings(options.url);
+    this.#pool = connectionPool({ ...settings, max: options.connections });
     this.#pool.on('connect', (client) => this.#clients.set(client, options.ticks()));
     this.#pool.on('remove', (client) => this.#clients.delete(client));
     const cutSessions = new CutSessions(options.ticks);
     this.#connection = new NodeConnection({
-      client: () =>
-        new Client({
-          ...connectionSettings(options.url),
-          ...{ query_timeout: BEAT_ANSWER_MS, connectionTimeoutMillis: BEAT_CONNECT_MS },
-        }),
+      session: () => {
+        const times = { query_timeout: BEAT_ANSWER_MS, connectionTimeoutMillis: BEAT_CONNECT_MS };
+        return fitSession({ ...settings, ...times }, () => this.#availability.answered());
+      },
       channel: () => this.#channel,
       flooded: () =>
         options.note('warn', 'more notices of changes arrive than nodes send: the rest counts as missed'),
@@ -122,9 +123,10 @@ export class PostgresEngine implements Engine {
   }
 
   async open(): Promise<Database> {
-    const { note, node, version } = this.#options;
+    const { note, node, version, url } = this.#options;
     try {
       await mkdir(this.folder, { recursive: true, mode: 0o700 });
+      await requireFit(url);
       const database = new Kysely<Tables>({
         dialect: new PostgresDialect(this.#pool, node, this.#availability),
       });
@@ -182,11 +184,9 @@ export class PostgresEngine implements Engine {
    * transaction lasts as long as the work.
    */
   async #underLock<Result>(sql: string, name: string, work: () => Promise<Result>): Promise<Result> {
-    const client = new Client({ ...connectionSettings(this.#options.url), query_timeout: 0 });
-    client.on('error', () => undefined);
+    let client: Client | undefined;
     try {
-      await client.connect();
-      beginSession(client);
+      client = await openSession({ ...connectionSettings(this.#options.url), query_timeout: 0 });
       await client.query('begin');
       await client.query(WITHOUT_TIMEOUTS);
       const { rows } = await client.query(sql, [[slotOfWork(name)]]);
@@ -196,7 +196,7 @@ export class PostgresEngine implements Engine {
       throw translated(cause);
     } finally {
       // Ends the session, and with it the lock.
-      await endSession(client);
+      if (client !== undefined) await endSession(client);
     }
   }
 
@@ -229,10 +229,9 @@ export class PostgresEngine implements Engine {
  * @param refusal why it may not be a new one
  */
 export async function openMigrated(url: string, node: string, refusal?: Refusal): Promise<Database> {
-  const settings = {
-    ...connectionSettings(url),
-    ...{ statement_timeout: LONG_MS, query_timeout: LONG_MS, lock_timeout: LONG_MS },
-  };
+  await requireFit(url);
+  const timeouts = { statement_timeout: LONG_MS, lock_timeout: LONG_MS };
+  const settings = { ...connectionSettings(url, timeouts), query_timeout: LONG_MS };
   // A transaction on a connection of its own holds the lock meanwhile.
   const locking = connectionPool({ ...settings, max: 1 });
   const pool = connectionPool({ ...settings, max: 2 });
@@ -249,6 +248,11 @@ export async function openMigrated(url: string, node: string, refusal?: Refusal)
   } finally {
     if (!locking.ended) await locking.end();
   }
+}
+
+/** @throws if the server is not fit for a service, or cannot be reached */
+async function requireFit(url: string): Promise<void> {
+  await endSession(await fitSession(connectionSettings(url)));
 }
 
 /** A service has a database of its own: its tables in another schema are those of this service. */
@@ -271,21 +275,11 @@ function noteApart({ note }: PostgresOptions, aheadMs: number): void {
   );
 }
 
-/** Reports failures of the database to the operator, each once. */
-function availabilityOf({ ticks, note }: PostgresOptions, back: () => void): Availability {
-  return new Availability({
-    ticks,
-    back,
-    failed: (cause) =>
-      note('error', 'the database is not available: what needs it is refused, and tried again', cause),
-    recovered: (lastedMs, failures) =>
-      note('info', `the database answers again, after ${lastedMs} ms and ${failures} failed statements`),
-  });
-}
-
 /** Says which setting is concerned; the message never contains the URL, which holds a password. */
 export function unusable(failure: unknown): Error {
   const cause = failure instanceof DatabaseUnavailable ? failure.cause : failure;
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const { detail } = (cause ?? {}) as { readonly detail?: string };
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const why = detail === undefined ? message : `${message}: ${detail}`;
   return new Error(`the PostgreSQL database (ANNEX_DATABASE_URL) cannot be used: ${why}`, { cause });
 }

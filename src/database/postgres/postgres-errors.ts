@@ -9,10 +9,15 @@ import { DatabaseUnavailable, WriteConflict } from '../unavailable.ts';
 /** Classes of codes: connection exceptions, resources that ran out, an operator's intervention. */
 const PASSING_CLASSES = ['08', '53', '57'];
 /**
- * Single codes: the role or password is refused, as while it is changed; a standby that only reads;
- * a lock that was not to be had in time; a transaction that was idle for too long.
+ * Single codes: the role or password is refused, as while it is changed; a right that was taken
+ * away; a standby that only reads; a lock that was not to be had in time; a transaction that was
+ * idle for too long; a session whose prepared statements are those of another client, behind a
+ * pooler.
  */
-const PASSING = new Set(['28000', '28P01', '25006', '55P03', '25P03', '3D000', '58030']);
+const PASSING = new Set([
+  ...['28000', '28P01', '42501', '25006', '55P03', '25P03', '3D000', '58030'],
+  ...['26000', '42P05'],
+]);
 /**
  * Serialization failure, deadlock, and a row that another transaction has just inserted or deleted:
  * run again, the work finds it, or misses it.

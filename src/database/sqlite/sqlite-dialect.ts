@@ -25,6 +25,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import { BulkRows } from '../bulk.ts';
 import { EngineCommand } from '../command.ts';
+import { DatabaseUnavailable } from '../unavailable.ts';
 import { CommitList } from './files/commit-list.ts';
 import { checkWal, type WalNote } from './files/damaged-wal.ts';
 import { unusableDatabase } from './files/data-folder.ts';
@@ -41,6 +42,13 @@ const STATEMENTS_MAX = 500;
  */
 const LOG_BYTES_KEPT = 256 * 1024 * 1024;
 
+/**
+ * Primary result codes of failures that pass: another process has the lock, memory, a file system
+ * that is read-only, fails, is full, or opens no more files. https://sqlite.org/rescode.html
+ */
+const PASSING = new Set([5, 6, 7, 8, 10, 13, 14, 15]);
+const PRIMARY_RESULT = 0xff;
+
 export interface SqliteOptions {
   /** Whether to start with a damaged write-ahead log and lose what was committed in it. */
   readonly acceptLoss?: boolean;
@@ -48,6 +56,8 @@ export interface SqliteOptions {
   readonly clock?: () => number;
   /** Receives notes for the operator about the write-ahead log. */
   readonly note?: (note: WalNote) => void;
+  /** Receives the cause of each statement that has failed for a reason that passes. */
+  readonly failed?: (cause: unknown) => void;
 }
 
 /** The dialect for one database file, which must exist or be creatable. */
@@ -115,7 +125,7 @@ function openLocked(file: string, options: SqliteOptions): SqliteDatabase {
 }
 
 function open(file: string, options: SqliteOptions, lock: FolderLock): SqliteDatabase {
-  const { acceptLoss = false, clock = Date.now, note = () => {} } = options;
+  const { acceptLoss = false, clock = Date.now, note = () => {}, failed = () => {} } = options;
   // Before SQLite opens the log: under the lock no other process writes it, and no frame has been
   // dropped yet.
   checkWal({ database: file, acceptLoss, now: clock(), note });
@@ -134,19 +144,32 @@ function open(file: string, options: SqliteOptions, lock: FolderLock): SqliteDat
     // disk for it.
     database.exec(`pragma cache_size = -${PAGE_CACHE_KIB}`);
     database.exec(`pragma journal_size_limit = ${LOG_BYTES_KEPT}`);
-    return opened(database, list, lock);
+    return opened({ database, list, lock, failed });
   } catch (cause) {
     database.close();
     throw isBusy(cause) ? inUse(file, cause) : cause;
   }
 }
 
-function opened(database: DatabaseSync, list: CommitList | undefined, lock: FolderLock): SqliteDatabase {
+interface Opened {
+  readonly database: DatabaseSync;
+  readonly list: CommitList | undefined;
+  readonly lock: FolderLock;
+  readonly failed: (cause: unknown) => void;
+}
+
+function opened({ database, list, lock, failed }: Opened): SqliteDatabase {
   // Compiling a statement takes longer than running most of them. No query streams rows, so no
   // statement is in use twice.
   const statements = new LRUCache<string, SqliteStatement>({ max: STATEMENTS_MAX });
   const committed = () => {
     if (!database.isTransaction) list?.note();
+  };
+  const thrown = (cause: unknown) => {
+    const { errcode = 0 } = cause as { readonly errcode?: number };
+    if (!PASSING.has(errcode & PRIMARY_RESULT)) return cause;
+    failed(cause);
+    return new DatabaseUnavailable(cause);
   };
   return {
     close() {
@@ -160,9 +183,14 @@ function opened(database: DatabaseSync, list: CommitList | undefined, lock: Fold
     prepare(sql) {
       const known = statements.get(sql);
       if (known !== undefined) return known;
-      const statement = prepared(database.prepare(sql), READS.test(sql) ? () => {} : committed);
-      statements.set(sql, statement);
-      return statement;
+      try {
+        const ran = READS.test(sql) ? () => {} : committed;
+        const statement = prepared(database.prepare(sql), ran, thrown);
+        statements.set(sql, statement);
+        return statement;
+      } catch (cause) {
+        throw thrown(cause);
+      }
     },
   };
 }
@@ -187,8 +215,24 @@ function emptiesLog(database: DatabaseSync, list: CommitList | undefined): boole
   }
 }
 
-/** @param ran called after each run of it */
-function prepared(statement: StatementSync, ran: () => void): SqliteStatement {
+/**
+ * @param ran called after each run of it
+ * @param thrown returns what to throw in place of an error
+ */
+function prepared(
+  statement: StatementSync,
+  ran: () => void,
+  thrown: (cause: unknown) => unknown,
+): SqliteStatement {
+  const run = <Result>(work: () => Result): Result => {
+    try {
+      const result = work();
+      ran();
+      return result;
+    } catch (cause) {
+      throw thrown(cause);
+    }
+  };
   // A statement without result columns is run for its effect alone.
   const reader = statement.columns().length > 0;
   return {
@@ -197,16 +241,15 @@ function prepared(statement: StatementSync, ran: () => void): SqliteStatement {
       const [first] = parameters;
       // Transactions run one at a time, and there are no other nodes.
       if (first instanceof EngineCommand && !(first instanceof BulkRows)) return [];
-      const rows = first instanceof BulkRows ? allOf(statement, first) : statement.all(...values(parameters));
-      ran();
-      return rows;
+      return run(() =>
+        first instanceof BulkRows ? allOf(statement, first) : statement.all(...values(parameters)),
+      );
     },
     run(parameters) {
       const [first] = parameters;
-      const result =
-        first instanceof BulkRows ? runAll(statement, first) : statement.run(...values(parameters));
-      ran();
-      return result;
+      return run(() =>
+        first instanceof BulkRows ? runAll(statement, first) : statement.run(...values(parameters)),
+      );
     },
     iterate: (parameters) => statement.iterate(...values(parameters)),
   };

@@ -2,8 +2,11 @@
  * The engine for one node: a database file in the data folder. Without other nodes, it sends no
  * notices and locks no names. `files/folder-lock.ts` keeps a second process out of the folder.
  */
+import { open, rm } from 'node:fs/promises';
+import { sql } from 'kysely';
+import { type Availability, type Note, reportedAvailability } from '../availability.ts';
 import { openDatabase } from '../database.ts';
-import type { Engine, IntegrityState } from '../engine.ts';
+import type { DatabaseState, Engine, EngineListener, IntegrityState } from '../engine.ts';
 import type { Database } from '../tables.ts';
 import { whyNotNew } from '../used-folder.ts';
 import { newerAnnex, noteVersion } from './annex-version.ts';
@@ -11,6 +14,11 @@ import type { WalNote } from './files/damaged-wal.ts';
 import { databaseFile, prepareFolder, unusableDatabase } from './files/data-folder.ts';
 import { Integrity, type IntegrityNote } from './integrity/integrity.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
+
+/** Between two looks whether a write should be tried. */
+const PROBE_EVERY_MS = 1_000;
+/** Room for the largest event, and for what is written with it. */
+const ROOM_BYTES = 512 * 1024;
 
 export interface SqliteEngineOptions {
   /** Data folder; created for its owner alone if it does not exist. */
@@ -26,6 +34,8 @@ export interface SqliteEngineOptions {
   readonly acceptLoss?: boolean | undefined;
   /** Receives notes for the operator about the write-ahead log. */
   readonly onWal?: ((note: WalNote) => void) | undefined;
+  /** Receives the beginning and the end of a failure of the disk. */
+  readonly note?: Note | undefined;
   /** Receives the result of each integrity check. */
   readonly onIntegrity?: ((note: IntegrityNote) => void) | undefined;
 }
@@ -34,15 +44,17 @@ export class SqliteEngine implements Engine {
   readonly isShared = false;
   readonly commitsInFlight = 1;
   readonly folder: string;
-  /** It is a file of this machine. */
-  readonly state = { reachable: true, writable: true };
   readonly clock: () => number;
   readonly signingClock: () => number;
   readonly #options: SqliteEngineOptions;
   readonly #integrity: Integrity;
+  readonly #availability: Availability;
+  #listener: EngineListener | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #probing: Promise<void> | undefined;
 
   constructor(options: SqliteEngineOptions) {
-    const { folder, clock, onIntegrity } = options;
+    const { folder, clock, onIntegrity, note = () => {} } = options;
     this.#options = options;
     this.folder = folder;
     this.clock = clock;
@@ -52,6 +64,13 @@ export class SqliteEngine implements Engine {
       clock,
       note: (result) => onIntegrity?.(result),
     });
+    this.#availability = reportedAvailability({ ticks: () => performance.now(), note }, () =>
+      this.#listener?.isBack(),
+    );
+  }
+
+  get state(): DatabaseState {
+    return this.#availability.state;
   }
 
   get integrity(): IntegrityState {
@@ -65,12 +84,17 @@ export class SqliteEngine implements Engine {
       ? undefined
       : whyNotNew(folder, `${databaseFile(folder)} has no tables of Annex`);
     const file = await prepareFolder(folder);
-    const dialect = sqliteDialect(file, { acceptLoss, clock, note });
+    const failed = (cause: unknown) => this.#availability.failed(cause);
+    const dialect = sqliteDialect(file, { acceptLoss, clock, note, failed });
     const database = await openDatabase(dialect, () => whyLost).catch((failure) => {
       throw newerAnnex(file, failure, version) ?? unusableDatabase(file, failure);
     });
     try {
       if (version !== undefined) await noteVersion(database, version);
+      this.#timer = setInterval(() => {
+        if (this.#availability.wantsProbe)
+          this.#probing ??= this.#probe(database).finally(() => (this.#probing = undefined));
+      }, PROBE_EVERY_MS).unref();
       return database;
     } catch (error) {
       await database.destroy();
@@ -82,7 +106,9 @@ export class SqliteEngine implements Engine {
     return this.#integrity.start();
   }
 
-  listen(): void {}
+  listen(listener: EngineListener): void {
+    this.#listener = listener;
+  }
 
   alone<Result>(_name: string, work: () => Promise<Result>): Promise<Result> {
     return work();
@@ -93,7 +119,37 @@ export class SqliteEngine implements Engine {
     return true;
   }
 
-  close(): Promise<void> {
-    return this.#integrity.stop();
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#probing;
+    this.#availability.close();
+    await this.#integrity.stop();
+  }
+
+  /**
+   * Finds out whether the disk takes writes again: a small commit may fit where no event does.
+   * Never rejects.
+   */
+  async #probe(database: Database): Promise<void> {
+    try {
+      await findsRoom(`${databaseFile(this.#options.folder)}-room`);
+      const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(database);
+      await sql.raw(`pragma user_version = ${Number(rows[0]?.user_version)}`).execute(database);
+      this.#availability.committed();
+    } catch (cause) {
+      this.#availability.refused(cause);
+    }
+  }
+}
+
+/** @throws if the disk has no room for an event. A file without a name leaves nothing behind. */
+async function findsRoom(path: string): Promise<void> {
+  const file = await open(path, 'w', 0o600);
+  try {
+    await rm(path);
+    await file.writeFile(Buffer.alloc(ROOM_BYTES));
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }

@@ -15,17 +15,19 @@ import {
 export class DroppingProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  #to: NetConnectOpts;
   #isDropping = false;
 
-  private constructor(server: Server) {
+  private constructor(server: Server, to: NetConnectOpts) {
     this.#server = server;
+    this.#to = to;
   }
 
   static async start(to: NetConnectOpts): Promise<DroppingProxy> {
     // Half-open: a proxy that answers an end with an end would be no partition.
     const server = createServer({ allowHalfOpen: true });
-    const proxy = new DroppingProxy(server);
-    server.on('connection', (near) => proxy.#join(near, to));
+    const proxy = new DroppingProxy(server, to);
+    server.on('connection', (near) => proxy.#join(near));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return proxy;
@@ -49,15 +51,21 @@ export class DroppingProxy {
     this.#isDropping = false;
   }
 
+  /** Ends all connections; new ones lead to another place. */
+  divert(to: NetConnectOpts): void {
+    this.#to = to;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   stop(): void {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #join(near: Socket, to: NetConnectOpts): void {
+  #join(near: Socket): void {
     this.#keep(near);
     if (this.#isDropping) return this.#mute(near);
-    const far = connect({ ...to, allowHalfOpen: true });
+    const far = connect({ ...this.#to, allowHalfOpen: true });
     this.#keep(far);
     for (const [from, other] of [
       [near, far],

@@ -45,9 +45,7 @@ export class PostgresCluster {
 
   /** Makes a cluster with an empty database, and starts it. */
   static async start({ settings = {}, place = tmpdir() }: ClusterOptions = {}): Promise<PostgresCluster> {
-    const folder = await mkdtemp(join(place, 'annex-postgres-'));
-    const { uid, gid } = owner();
-    if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+    const folder = await ownedFolder(place);
     execFileSync(program('initdb'), ['-D', folder, '-A', 'trust', '-U', 'postgres', '--no-instructions'], {
       ...{ ...owner(), cwd: folder, stdio: 'ignore' },
     });
@@ -55,6 +53,18 @@ export class PostgresCluster {
     await cluster.start();
     await cluster.query(`create role ${NODES} login`, 'postgres');
     await cluster.query(`create database ${DATABASE} owner ${NODES}`, 'postgres');
+    return cluster;
+  }
+
+  /** Makes a server that follows this one, and only reads until `pg_promote`. */
+  async standby(): Promise<PostgresCluster> {
+    const folder = await ownedFolder(tmpdir());
+    const from = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postgres'];
+    execFileSync(program('pg_basebackup'), [...from, '-D', folder, '-R', '-c', 'fast'], {
+      ...{ ...owner(), cwd: folder, stdio: 'ignore' },
+    });
+    const cluster = new PostgresCluster(folder, await freePort(), this.#settings);
+    await cluster.start();
     return cluster;
   }
 
@@ -179,6 +189,13 @@ function program(name: string): string {
   const folder = postgresFolder();
   if (folder === undefined) throw new Error('PostgreSQL is not installed.');
   return join(folder, name);
+}
+
+async function ownedFolder(place: string): Promise<string> {
+  const folder = await mkdtemp(join(place, 'annex-postgres-'));
+  const { uid, gid } = owner();
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+  return folder;
 }
 
 /** Whom the server runs as, if this process is root. */

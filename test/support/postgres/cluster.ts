@@ -117,7 +117,7 @@ export class PostgresCluster {
 }
 
 /** The user who runs the server where this one is root, whom PostgreSQL refuses. */
-async function unprivileged(): Promise<{ uid: number; gid: number } | undefined> {
+export async function unprivileged(): Promise<{ uid: number; gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   const [, , uid, gid] =

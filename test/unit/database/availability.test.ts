@@ -1,6 +1,7 @@
 /** Each failure of the database is reported once when it begins and once when it is over. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Availability } from '../../../src/database/postgres/availability.ts';
+import { Availability } from '../../../src/database/availability.ts';
+import { DatabaseUnfit } from '../../../src/database/unavailable.ts';
 
 let reported: string[];
 let availability: Availability;
@@ -55,6 +56,25 @@ test('health checks and workers learn of a return at once, before it is reported
   availability.failed('away');
   availability.committed();
   expect(reported).toEqual(['failed: refused', 'back']);
+});
+
+test('what is to be done is reported once more, where the first failure did not say it', () => {
+  availability.lost('refused', false);
+  for (const why of ['it is a standby', 'it is a standby']) availability.lost(new DatabaseUnfit(why), false);
+  expect(reported).toEqual(['failed: refused', 'failed: Error: it is a standby']);
+});
+
+test('a write of no other use is wanted a while after the last failure, until one is committed', () => {
+  expect(availability.wantsProbe).toBe(false);
+  availability.refused('only reads');
+  vi.advanceTimersByTime(1_999);
+  availability.refused('only reads');
+  vi.advanceTimersByTime(1_999);
+  expect(availability.wantsProbe).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(availability.wantsProbe).toBe(true);
+  availability.committed();
+  expect(availability.wantsProbe).toBe(false);
 });
 
 test('nothing is sent to a server that answers nothing, and its return ends that', () => {

@@ -140,6 +140,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['copy/'],
     ['sqlite/', 'postgres/'],
     ['database.ts', 'transaction.ts', 'group-commit.ts'],
+    ['availability.ts'],
     ['migrations.ts', 'bulk.ts', 'locks.ts', 'notices.ts', 'engine.ts'],
   ],
   'src/workers/': [['supervisor.ts'], ['worker-slot.ts', 'worker-link.ts', 'machine-metrics.ts']],

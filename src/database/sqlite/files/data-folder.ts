@@ -94,10 +94,10 @@ export function unusableDatabase(file: string, cause: unknown): unknown {
     : notWritable(closed, cause);
 }
 
-/** SQLite's result code, also if the error is wrapped in another. */
+/** SQLite's result code, also if the error is wrapped in others. */
 function resultOf(cause: unknown): number {
-  const { errcode, cause: inner } = cause as { errcode?: number; cause?: { errcode?: number } | undefined };
-  return errcode ?? inner?.errcode ?? 0;
+  const { errcode, cause: inner } = (cause ?? {}) as { errcode?: number; cause?: unknown };
+  return errcode ?? (inner === undefined ? 0 : resultOf(inner));
 }
 
 /**

@@ -1,13 +1,14 @@
 /**
- * What a node knows of the state of its database, from the results of its statements and from its
- * connection for notices.
+ * What a node knows of the state of its database, from the results of its statements and, on
+ * PostgreSQL, from its connection for notices.
  *
  * Attack, or a bad day: the database is away, and each of thousands of requests and deliveries
  * writes the same error to the operator's log. Here a failure is reported once when it begins and
  * once when it is over. Reports lag on purpose: a failure is over when nothing has failed for a
  * while. The health checks and the workers learn of a failure at once.
  */
-import type { DatabaseState } from '../engine.ts';
+import type { DatabaseState } from './engine.ts';
+import { DatabaseUnfit } from './unavailable.ts';
 
 /** Without a failure for this long, it is over: longer than a statement waits for a lock. */
 const QUIET_MS = 8_000;
@@ -16,13 +17,15 @@ const QUIET_MS = 8_000;
  * a statement that is sent right after it may wait for a lock of a session that is still ending.
  */
 const QUIET_AFTER_LOSS_MS = 5_000;
+/** After a failure, before a write of no other use tries whether writes succeed again. */
+const PROBE_AFTER_MS = 2_000;
 /** Between two notes to the workers that writes succeed again. */
 const BACK_EVERY_MS = 2_000;
 
 export interface AvailabilityParts {
   /** Monotonic clock, in milliseconds. */
   readonly ticks: () => number;
-  /** Receives the beginning of a failure. */
+  /** Receives the beginning of a failure, and once more if it turns out what is to be done. */
   failed(cause: unknown): void;
   /**
    * Receives the end of a failure.
@@ -35,11 +38,30 @@ export interface AvailabilityParts {
   back(): void;
 }
 
+/** Receives notes for the operator. */
+export type Note = (level: 'info' | 'warn' | 'error', message: string, cause?: unknown) => void;
+
+/** Reports failures of the database to the operator, each once. @param back writes succeed again */
+export const reportedAvailability = (
+  { ticks, note }: { readonly ticks: () => number; readonly note: Note },
+  back: () => void,
+): Availability =>
+  new Availability({
+    ticks,
+    back,
+    failed: (cause) =>
+      note('error', 'the database is not available: what needs it is refused, and tried again', cause),
+    recovered: (lastedMs, failures) =>
+      note('info', `the database answers again, after ${lastedMs} ms and ${failures} failed statements`),
+  });
+
 /** A failure that has been reported, and is not over. */
 interface Trouble {
   readonly since: number;
   failures: number;
   hasBeenLost: boolean;
+  /** Whether what is reported says what to do. */
+  isNamed: boolean;
 }
 
 export class Availability {
@@ -72,6 +94,14 @@ export class Availability {
     return this.#cut;
   }
 
+  /**
+   * Whether a write should be tried that is of no other use. A node that says it cannot write is
+   * sent nothing that does, and would never learn that it could.
+   */
+  get wantsProbe(): boolean {
+    return !this.#isWritable && this.#parts.ticks() - this.#failedAt >= PROBE_AFTER_MS;
+  }
+
   /** When the server last answered a statement, by the monotonic clock. */
   get answeredAt(): number {
     return this.#answeredAt;
@@ -82,7 +112,7 @@ export class Availability {
     this.#answeredAt = this.#parts.ticks();
   }
 
-  /** A transaction has been committed. */
+  /** A transaction has been committed, or another write that shows that writes succeed. */
   committed(): void {
     this.#worksAllTheSame = this.#isLost;
     if (this.#isWritable) return;
@@ -97,9 +127,14 @@ export class Availability {
 
   /** A statement has failed for a reason that passes. */
   failed(cause: unknown): void {
+    this.refused(cause);
+    if (this.#trouble !== undefined) this.#trouble.failures += 1;
+  }
+
+  /** The database says of itself that it does not write. */
+  refused(cause: unknown): void {
     this.#isWritable = false;
     this.#begin(cause);
-    if (this.#trouble !== undefined) this.#trouble.failures += 1;
   }
 
   /** The connection for notices is lost. @param isCut whether nothing at all is answered */
@@ -123,13 +158,16 @@ export class Availability {
   /** Nothing is reported any more. */
   close(): void {
     clearTimeout(this.#timer);
-    this.#trouble = { since: 0, failures: 0, hasBeenLost: false };
+    this.#trouble = { since: 0, failures: 0, hasBeenLost: false, isNamed: true };
   }
 
   #begin(cause: unknown): void {
     this.#failedAt = this.#parts.ticks();
-    if (this.#trouble !== undefined) return;
-    this.#trouble = { since: this.#failedAt, failures: 0, hasBeenLost: false };
+    const isNamed = cause instanceof DatabaseUnfit;
+    // A lost connection is reported first; what has taken its place may say more.
+    if (this.#trouble !== undefined && (this.#trouble.isNamed || !isNamed)) return;
+    this.#trouble ??= { since: this.#failedAt, failures: 0, hasBeenLost: false, isNamed };
+    this.#trouble.isNamed = isNamed;
     this.#parts.failed(cause);
   }
 
