@@ -14,7 +14,7 @@ import { EgressPolicy } from './egress/policy.ts';
 import { AddressList } from './http/address-list.ts';
 import { readContentUrl, readOAuthCallback, readPublicUrl, readUrl } from './http/configured-urls.ts';
 import { ProductScopes } from './http/control/product/product-scopes.ts';
-import { DEFAULT_LIMITS, LIMIT_MINIMA, type LimitName, type Limits } from './limits.ts';
+import { DEFAULT_LIMITS, LIMIT_NAMES, LIMITS, type LimitName, type Limits } from './limits.ts';
 import { ORGANIZATION_ID } from './model/identifiers.ts';
 import { nearest } from './model/spelling-hint.ts';
 import { SETTINGS } from './settings.ts';
@@ -293,7 +293,7 @@ export function configHelp(): string {
     '',
     ...rows,
     '',
-    'Each limit has a variable, for instance ANNEX_LIMIT_CALL_CPU_MS=1000; docs/operating.md lists them.',
+    'Each limit has a variable, for instance ANNEX_LIMIT_CALL_CPU_MS=1000; docs/limits.md lists them.',
   ].join('\n');
 }
 
@@ -372,17 +372,17 @@ function meant(key: string, known: Iterable<string>): string {
 
 function readLimits(env: NodeJS.ProcessEnv, problems: string[]): Limits {
   const limits: Record<string, number> = { ...DEFAULT_LIMITS };
-  const names = new Map(Object.keys(DEFAULT_LIMITS).map((name) => [limitVariable(name), name]));
+  const names = new Map(LIMIT_NAMES.map((name) => [limitVariable(name), name]));
   for (const [key, value] of Object.entries(env)) {
     if (!key.startsWith('ANNEX_LIMIT_') || value === undefined) continue;
     const name = names.get(key);
     const number = Number(value);
     if (name === undefined) {
-      const rest = 'docs/operating.md lists them.';
+      const rest = 'docs/limits.md lists them.';
       problems.push(`${key} is not the name of a limit${meant(key, names.keys())}; ${rest}`);
       continue;
     }
-    const min = LIMIT_MINIMA[name as LimitName] ?? 1;
+    const min = LIMITS[name as LimitName].least ?? 1;
     const least = min === 1 ? 'above 0' : `of at least ${min}`;
     if (Number.isSafeInteger(number) && number >= min) limits[name] = number;
     else problems.push(`${key} must be a whole number ${least}; it is "${value}".`);

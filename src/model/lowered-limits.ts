@@ -1,38 +1,21 @@
 /**
- * Limits that the operator has lowered for one integration: which limits can be lowered, the check
- * of a request to do so, and the limits that result for its calls.
+ * Limits that the operator has lowered for one integration: the check of a request to do so, and
+ * the limits that result for its calls.
  *
  * An integration's limit is never above the deployment's. This is enforced twice: when it is set,
  * and at each use, because the deployment's limit may have been lowered since.
  */
-import { ISOLATE_LIMITS, type IsolateLimits, LIMIT_MINIMA, type LimitName, type Limits } from '../limits.ts';
+import {
+  ISOLATE_LIMITS,
+  type IsolateLimits,
+  LIMITS,
+  type Limits,
+  LOWERABLE_LIMITS,
+  type LowerableLimit,
+} from '../limits.ts';
 import { quantity } from './limit-met.ts';
 import { nearest } from './spelling-hint.ts';
 
-/** Limits of one call or one installation. The others concern processes, uploads or the machine. */
-export const LOWERABLE_LIMITS = [
-  'requestBodyBytes',
-  'responseBodyBytes',
-  'envelopePartBytes',
-  'isolateHeapMib',
-  'callCpuMs',
-  'callWallMs',
-  'firstByteMs',
-  'fetchesPerCall',
-  'fetchesInFlightPerCall',
-  'fetchRequestBodyBytes',
-  'fetchResponseBodyBytes',
-  'fetchRedirects',
-  'fetchMs',
-  'fetchesInFlightPerInstallation',
-  'timersPerCall',
-  'logLinesPerCall',
-  'logBytesPerCall',
-  'callsInFlightPerInstallation',
-  'callsWaitingPerInstallation',
-] as const satisfies readonly LimitName[];
-
-export type LowerableLimit = (typeof LOWERABLE_LIMITS)[number];
 export type LoweredLimits = { readonly [K in LowerableLimit]?: number };
 
 /** Maximum problems listed; a request may have thousands of unknown names. */
@@ -71,7 +54,7 @@ function unknownLimit(name: string): string {
 }
 
 function valueProblem(name: LowerableLimit, value: unknown, deployment: Limits): string | undefined {
-  const least = LIMIT_MINIMA[name] ?? 1;
+  const least = LIMITS[name].least ?? 1;
   const most = deployment[name];
   if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most)
     return undefined;

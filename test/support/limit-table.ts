@@ -4,8 +4,7 @@
  * one that has it for that integration alone.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { LimitMet, LimitName, Limits } from '../../src/limits.ts';
-import { LOWERABLE_LIMITS } from '../../src/model/lowered-limits.ts';
+import { type LimitMet, type LimitName, type Limits, LOWERABLE_LIMITS } from '../../src/limits.ts';
 import { type Installed, TestService } from './service.ts';
 
 export interface LimitRow {

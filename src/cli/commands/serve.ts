@@ -36,7 +36,7 @@ export const serve: Command = defineCommand({
   summary: 'run a service until it is stopped',
   description: [
     'Runs a service until Ctrl-C or SIGTERM. It keeps everything in the data folder, and writes the first admin token to `admin-token` there, which only its owner can read. Commands that run beside that folder use it.',
-    'Each option has a variable. Secrets have only variables: ANNEX_DATABASE_URL and ANNEX_VAULT_KEYS. So have limits, for instance ANNEX_LIMIT_CALL_CPU_MS=1000; docs/operating.md lists them.',
+    'Each option has a variable. Secrets have only variables: ANNEX_DATABASE_URL and ANNEX_VAULT_KEYS. So have limits, for instance ANNEX_LIMIT_CALL_CPU_MS=1000; docs/limits.md lists them.',
   ],
   options,
   examples: [

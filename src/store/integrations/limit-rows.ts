@@ -5,7 +5,8 @@
  */
 
 import type { Database } from '../../database/tables.ts';
-import { LOWERABLE_LIMITS, type LoweredLimits } from '../../model/lowered-limits.ts';
+import { LOWERABLE_LIMITS } from '../../limits.ts';
+import type { LoweredLimits } from '../../model/lowered-limits.ts';
 
 /** @returns undefined if there is no such integration */
 export async function readLoweredLimits(

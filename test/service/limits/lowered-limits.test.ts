@@ -3,8 +3,8 @@
  * they hold.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DEFAULT_LIMITS } from '../../../src/limits.ts';
-import { LOWERABLE_LIMITS, limitsUnder } from '../../../src/model/lowered-limits.ts';
+import { DEFAULT_LIMITS, LOWERABLE_LIMITS } from '../../../src/limits.ts';
+import { limitsUnder } from '../../../src/model/lowered-limits.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 import { OPERATOR } from '../../support/store/temporary-store.ts';
 

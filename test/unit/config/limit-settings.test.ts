@@ -29,7 +29,7 @@ test.each([
   [
     'ANNEX_LIMIT_CAL_CPU_MS',
     '9',
-    'ANNEX_LIMIT_CAL_CPU_MS is not the name of a limit (did you mean ANNEX_LIMIT_CALL_CPU_MS?); docs/operating.md lists them.',
+    'ANNEX_LIMIT_CAL_CPU_MS is not the name of a limit (did you mean ANNEX_LIMIT_CALL_CPU_MS?); docs/limits.md lists them.',
   ],
 ])('%s=%s is refused with a sentence', (name, value, problem) => {
   expect(problemsOf({ [name]: value })).toEqual([problem]);

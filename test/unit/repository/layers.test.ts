@@ -29,7 +29,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'src/protocol/frames.ts',
     'src/protocol/inspection.ts',
   ],
-  ['src/errors.ts', 'src/limits.ts', 'src/own-files.ts', 'src/version.ts'],
+  ['src/errors.ts', 'src/limit-table.ts', 'src/limits.ts', 'src/own-files.ts', 'src/version.ts'],
 ];
 
 /**

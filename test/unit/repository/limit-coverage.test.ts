@@ -1,14 +1,15 @@
 /**
  * The table of the test of each limit, which covers values at and beyond the limit. A new limit
  * without a test fails here, and so does a renamed test whose title is not updated here.
+ *
+ * `npx vitest run test/unit/repository/limit-coverage.test.ts -u` writes the page of the limits.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { limitVariable } from '../../../src/config.ts';
-import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import { DEFAULT_LIMITS, LIMIT_NAMES, LIMITS } from '../../../src/limits.ts';
 import { limitSentence } from '../../../src/model/limit-met.ts';
-import { LOWERABLE_LIMITS } from '../../../src/model/lowered-limits.ts';
-import { DOCUMENTATION } from '../../support/repository/documents.ts';
+import { ROOT } from '../../support/repository/sources.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 const testPaths = readdirSync(new URL('../..', import.meta.url), { recursive: true, encoding: 'utf8' });
@@ -17,7 +18,26 @@ const readTest = (name: string): string => {
   const path = testPaths.find((one) => one.endsWith(`/${name}.test.ts`));
   return path === undefined ? '' : read(`test/${path}`);
 };
-const names = Object.keys(DEFAULT_LIMITS) as (keyof typeof DEFAULT_LIMITS)[];
+const names = LIMIT_NAMES;
+
+const LIMITS_PAGE = `# All limits
+
+Each limit is a variable with a whole number above 0. \`ANNEX_LIMIT_CALL_CPU_MS\` is the limit \`callCpuMs\`, and so on. The contract says
+[what happens beyond each](contract/limits.md).
+
+Every breach names the limit: an error and a problem of an upload have it as \`limit\`, \`{"name", "max", "used"?}\`; the installation's log
+has a sentence, "The call used 1,004 ms of CPU; the limit is 1,000 ms (callCpuMs)."; in an integration's own code it is an exception that
+names the limit. \`annex_limits_met_total\` counts those of calls, uploads and requests. CPU is counted over the whole call: every turn after an \`await\`, its timers,
+\`waitUntil\`, streams and Web Crypto. A call that has ended leaves nothing running.
+
+The operator can lower the limits marked ↓ for one integration: \`PUT /v1/integrations/{name}/limits\` with, for example,
+\`{"callCpuMs": 200, "fetchesPerCall": 5}\`. This replaces the earlier lowered ones; \`DELETE\` restores the deployment's. Requests that arrive
+after the answer follow the new limits, in a new isolate. No integration ever has more than the deployment allows, also if that was
+lowered later.
+
+| variable | default | |
+|---|---|---|
+`;
 
 /** Test files with tables; each row is about one limit. */
 const TABLES = ['call', 'cell', 'endpoint', 'fetch', 'publish'].map((name) =>
@@ -174,7 +194,10 @@ describe('every limit', () => {
   });
 });
 
-test('the documentation marks the limits that can be lowered for an integration, and no others', () => {
-  const marked = [...DOCUMENTATION.matchAll(/^\| `(ANNEX_LIMIT_\w+)` .* ↓ \|$/gm)].map(([, name]) => name);
-  expect(marked.sort()).toEqual(LOWERABLE_LIMITS.map(limitVariable).sort());
+test('the operator has a page of all limits, which is that of the table', async () => {
+  const rows = LIMIT_NAMES.map((name) => {
+    const { default: value, about, isLowerable } = LIMITS[name];
+    return `| \`${limitVariable(name)}\` | ${value.toLocaleString('en-US')} | ${about}${isLowerable ? ' ↓' : ''} |`;
+  });
+  await expect(`${LIMITS_PAGE}${rows.join('\n')}\n`).toMatchFileSnapshot(`${ROOT}docs/limits.md`);
 });

@@ -5,14 +5,8 @@
  */
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
-import type { Limits } from '../../../limits.ts';
-import {
-  LOWERABLE_LIMITS,
-  type LowerableLimit,
-  type LoweredLimits,
-  limitsUnder,
-  readLowered,
-} from '../../../model/lowered-limits.ts';
+import { type Limits, LOWERABLE_LIMITS, type LowerableLimit } from '../../../limits.ts';
+import { type LoweredLimits, limitsUnder, readLowered } from '../../../model/lowered-limits.ts';
 import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { actorOf, requireAdmin } from '../authenticate.ts';
