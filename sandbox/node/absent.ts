@@ -35,3 +35,17 @@ const thrower =
   (): never => {
     throw unavailable(name, user);
   };
+
+/** Members of a module that the bundle carries otherwise: functions that throw, by their names. */
+export const absentMembers = <Name extends string>(
+  module: string,
+  names: readonly Name[],
+): Record<Name, Function> =>
+  Object.fromEntries(
+    names.map((name) => [
+      name,
+      function member(): never {
+        throw unavailable(`${module}.${name}`);
+      },
+    ]),
+  ) as unknown as Record<Name, Function>;

@@ -1,24 +1,11 @@
 /**
- * The parts of `@jspm/core` that the modules of this folder use, for the type checker: the package
- * has no types of its own.
+ * What the modules of this folder use of packages without types of their own, and of the tables of
+ * the Node.js that runs (`src/bundle/node-source.ts`), for the type checker.
  */
 
-declare module '@jspm/core/nodelibs/buffer' {
-  export interface Bytes extends Uint8Array<ArrayBuffer> {
-    toString(encoding?: string, start?: number, end?: number): string;
-    write(text: string, ...place: (number | string | undefined)[]): number;
-  }
-  export interface BufferClass {
-    new (...parts: unknown[]): Bytes;
-    readonly prototype: Bytes;
-    from(value: unknown, encoding?: unknown, length?: unknown): Bytes;
-    alloc(size: number): Bytes;
-    byteLength(value: unknown, encoding?: unknown): number;
-    isEncoding(encoding: unknown): boolean;
-  }
-  export const Buffer: BufferClass;
-  export const INSPECT_MAX_BYTES: number;
-  export const kMaxLength: number;
+declare module 'node-tables/buffer.json' {
+  const limits: { readonly MAX_LENGTH: number; readonly MAX_STRING_LENGTH: number };
+  export default limits;
 }
 
 declare module '@jspm/core/nodelibs/events' {

@@ -5,6 +5,7 @@
  * Read once, when the host starts, as the SDK is (`sdk-source.ts`): bundling an upload reads
  * nothing from the host's disk.
  */
+import { constants as buffer } from 'node:buffer';
 import { constants as crypto } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { METHODS, STATUS_CODES } from 'node:http';
@@ -26,6 +27,7 @@ const IMPORT = /(?:from|import) ['"]([^'"]+)['"]/g;
  * be copied by hand.
  */
 const TABLES: Readonly<Record<string, object>> = {
+  buffer,
   // The last member is there only once `node:tls` was loaded.
   constants: { ...createRequire(import.meta.url)('node:constants'), defaultCipherList: undefined },
   crypto,

@@ -28,7 +28,6 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   assert: '-Assert -doesNotMatch -match -partialDeepStrictEqual',
   'assert/strict': '+CallTracker -Assert -partialDeepStrictEqual',
   async_hooks: '-asyncWrapProviders',
-  buffer: '-resolveObjectURL',
   console: `
     -Console -assert -clear -context -count -countReset -createTask -dir -dirxml -group -groupCollapsed
     -groupEnd -profile -profileEnd -table -time -timeEnd -timeLog -timeStamp`,
