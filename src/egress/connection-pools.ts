@@ -7,14 +7,12 @@
  * each costs the host a descriptor and buffers.
  */
 import type { Socket } from 'node:net';
-import { type buildConnector, Pool } from 'undici';
+import type { buildConnector, Pool } from 'undici';
 import type { LimitMet } from '../limits.ts';
 import { overLimit } from './egress-error.ts';
+import { KEEP_ALIVE_MS, newHttpPool } from './http-pool.ts';
 import type { Loopback } from './loopback.ts';
 import type { Target } from './policy.ts';
-
-/** Idle connections are kept for the next fetch of the same call or of the one after it. */
-const KEEP_ALIVE_MS = 4_000;
 
 export interface ConnectionPoolsParts {
   /** The bound on all connections together. */
@@ -97,18 +95,8 @@ export class ConnectionPools {
   }
 
   #newPool(url: URL, dial: buildConnector.connector): Pool {
-    const { connectionsPerOrigin, headerBytes } = this.#parts;
-    return new Pool(url.origin, {
-      connect: this.#counted(dial),
-      connections: connectionsPerOrigin,
-      allowH2: false,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: headerBytes,
-      // The deadline of a fetch covers all of it; a time-out between chunks would end it earlier.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+    const { connectionsPerOrigin: connections, headerBytes } = this.#parts;
+    return newHttpPool(url.origin, { connect: this.#counted(dial), connections, headerBytes });
   }
 
   #counted(dial: buildConnector.connector): buildConnector.connector {

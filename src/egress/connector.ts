@@ -60,6 +60,7 @@ export function connectorTo(target: Target, parts: ConnectorParts): buildConnect
     maxCachedSessions: 1,
     rejectUnauthorized: true,
     timeout: parts.connectLimit.max,
+    ...serverNameOf(target.host),
   });
   const isLiteral = isIP(target.host) !== 0;
   return (options, callback) => {
@@ -85,6 +86,13 @@ export function connectorTo(target: Target, parts: ConnectorParts): buildConnect
     });
   };
 }
+
+/**
+ * The name for TLS of a host that is written with a dot at the end, which is no part of the name
+ * there (RFC 6066, section 3). Other hosts are their own names.
+ */
+export const serverNameOf = (host: string): { servername?: string } =>
+  host.endsWith('.') ? { servername: host.slice(0, -1) } : {};
 
 /**
  * The address of the other side. A socket that is closed already has none: it was reset, not

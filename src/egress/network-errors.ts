@@ -14,7 +14,7 @@ const MEANINGS: readonly (readonly [codes: RegExp, message: string, result?: Fet
     'The certificate of the server was not accepted.',
   ],
   [/^(ERR_SSL|ERR_TLS|EPROTO)/, 'The connection could not be secured.'],
-  [/^(HPE_|UND_ERR_INVALID)/, 'The answer is not valid HTTP.'],
+  [/^(HTTPParserError|ERR_ASSERTION|UND_ERR_INVALID)/, 'The answer is not valid HTTP.'],
   [/^(Z_|ERR__ERROR_)/, 'The body of the answer could not be decompressed.'],
   [/^UND_ERR_(CLOSED|DESTROYED)$/, 'The service is stopping.'],
 ];
@@ -37,7 +37,8 @@ export function explain(
     return new EgressError(message, { detail: `${where}: ${message}`, result, limit, cause });
   }
   const error = deepest(cause);
-  const code = String((error as NodeJS.ErrnoException).code ?? '');
+  // undici's error for an answer that is not HTTP has a name, and no code.
+  const code = String((error as NodeJS.ErrnoException).code ?? error.name);
   const [name, met] = LIMITS.get(code) ?? [];
   if (name) {
     const limit = { name, max: limits[name] };

@@ -10,13 +10,15 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
-import { buildConnector, type Dispatcher, Pool } from 'undici';
+import { buildConnector, type Dispatcher, type Pool } from 'undici';
 import type { LimitMet, Limits } from '../limits.ts';
 import { SmallChunkRate } from '../model/small-chunks.ts';
 import { ByteLimit } from './byte-limit.ts';
+import { serverNameOf } from './connector.ts';
 import { Deadline } from './deadline.ts';
 import { EgressError, type FetchResult, overLimit } from './egress-error.ts';
 import { FetchTally } from './fetch-tally.ts';
+import { newHttpPool } from './http-pool.ts';
 import { joinedAnswers } from './joined-answer.ts';
 import { explain } from './network-errors.ts';
 import { answerTo } from './pool-request.ts';
@@ -24,7 +26,6 @@ import { type HeaderPairs, productHeaders } from './request-head.ts';
 import { tenantResponseHeaders, valuesOf } from './response-head.ts';
 import { type After, inTime } from './webhook/deadline-connector.ts';
 
-const KEEP_ALIVE_MS = 4_000;
 /** Larger numbers are no status of HTTP. */
 const STATUS_MAX = 599;
 
@@ -66,23 +67,20 @@ export class ProductClient {
   #closed = false;
 
   constructor({ base, limits, after }: ProductClientParts) {
-    const { origin, pathname } = new URL(base);
+    const { origin, hostname, pathname } = new URL(base);
     const { productConnectMs: timeout, productRequestsInFlight: max } = limits;
     this.#limits = limits;
     this.#after = after;
     this.#origin = origin;
     this.#basePath = pathname.replace(/\/$/, '');
-    const dial = buildConnector({ allowH2: false, autoSelectFamily: true, maxCachedSessions: 1, timeout });
-    this.#pool = new Pool(origin, {
+    const dial = buildConnector({
+      ...{ allowH2: false, autoSelectFamily: true, maxCachedSessions: 1, timeout },
+      ...serverNameOf(hostname),
+    });
+    this.#pool = newHttpPool(origin, {
       connect: inTime(dial, { name: 'productConnectMs', max: timeout }, after),
       connections: max,
-      allowH2: false,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: limits.fetchHeaderBytes,
-      // The deadlines of a request cover all of it.
-      headersTimeout: 0,
-      bodyTimeout: 0,
+      headerBytes: limits.fetchHeaderBytes,
     });
     this.#chunks = new SmallChunkRate(limits, () => performance.now());
     this.#tally = new FetchTally({

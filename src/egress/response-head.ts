@@ -1,6 +1,6 @@
 /**
- * The head of an answer for the tenant: names in lower case, values byte for byte, repetitions
- * kept.
+ * The head of an answer for the tenant: names in lower case, values byte for byte but for NUL,
+ * which is a blank (RFC 9110, section 5.5), repetitions kept.
  */
 
 import { HOP_BY_HOP } from '../model/hop-by-hop.ts';
@@ -9,12 +9,14 @@ import { HOP_BY_HOP } from '../model/hop-by-hop.ts';
 export function tenantResponseHeaders(raw: readonly string[]): [string, string][] {
   const pairs: [string, string][] = [];
   for (let at = 0; at + 1 < raw.length; at += 2)
-    pairs.push([(raw[at] ?? '').toLowerCase(), raw[at + 1] ?? '']);
+    pairs.push([(raw[at] ?? '').toLowerCase(), (raw[at + 1] ?? '').replaceAll('\0', ' ')]);
   const named = new Set(
     valuesOf(pairs, 'connection').flatMap((value) =>
       value.split(',').map((name) => name.trim().toLowerCase()),
     ),
   );
+  // A length beside a coding of the transfer is wrong (RFC 9112, section 6.3).
+  if (pairs.some(([name]) => name === 'transfer-encoding')) named.add('content-length');
   return pairs.filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name));
 }
 

@@ -9,6 +9,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Limits } from '../../limits.ts';
 import { overLimit } from '../egress-error.ts';
+import { statusOfUnreadable } from '../http-pool.ts';
 import { INTERIM_ANSWERS_MAX } from '../interim-answers.ts';
 import { type PostFailure, postFailure } from './post-failure.ts';
 
@@ -31,6 +32,8 @@ export type AnswerLimits = Pick<
 >;
 
 const STATUS_MAX = 599;
+/** @returns 0 for a status that decides nothing */
+const finalStatus = (status: number): number => (status >= 200 && status <= STATUS_MAX ? status : 0);
 /**
  * Attack: an answer in chunks of one byte, each of which costs the host a callback and an object.
  */
@@ -103,7 +106,10 @@ export class ReceiverAnswer implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (!this.#over) this.#finish(this.#status === 0 ? this.#failure(error) : this.#answered(true));
+    if (this.#over) return;
+    // A head that cannot be read is still behind the status of the receiver.
+    this.#status ||= finalStatus(statusOfUnreadable(error));
+    this.#finish(this.#status === 0 ? this.#failure(error) : this.#answered(true));
   }
 
   /** Finishes, and ends the connection. */

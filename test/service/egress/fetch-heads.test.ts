@@ -200,10 +200,6 @@ describe('an answer', () => {
     ['is no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['ends inside its head', 'HTTP/1.1 200 OK\r\nContent-Le'],
     ['has two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!'],
-    [
-      'has a length and chunks',
-      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    ],
     ['has an endless head', `HTTP/1.1 200 OK\r\n${'x-a: 0123456789\r\n'.repeat(10_000)}`],
     ['has one endless header', `HTTP/1.1 200 OK\r\nx-a: ${'0123456789'.repeat(10_000)}`],
   ])('that %s is an error, and names no address', async (_what, head) => {

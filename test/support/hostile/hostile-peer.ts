@@ -71,9 +71,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   '/interim': (request) => endlessly(request.socket, 'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n'),
   '/garbage': (request) => void request.socket.end('SSH-2.0-OpenSSH_9.6\r\n'),
   '/two-lengths': (request) =>
-    void request.socket.end(
-      'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n',
-    ),
+    void request.socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok!'),
 };
 
 export class HostilePeer {
