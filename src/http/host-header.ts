@@ -19,9 +19,13 @@ export const CONTROL_HOSTS =
   'use an IP address or localhost, or name the host with --control-names (ANNEX_CONTROL_NAMES).';
 export const PUBLIC_HOSTS = 'it answers to the host of --public-url (ANNEX_PUBLIC_URL).';
 
-const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i;
+/** A dot at the end only marks a name as absolute. */
+const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]*[a-z0-9_-])\.?)(?::\d{1,5})?$/i;
 
-/** @returns the name or address in a `Host` header, in lower case; undefined if it is neither */
+/**
+ * @returns the name or address in a `Host` header, in lower case and without a dot at its end;
+ * undefined if it is neither
+ */
 export function hostName(host: string): string | undefined {
   const [, address, name] = HOST.exec(host) ?? [];
   return (address ?? name)?.toLowerCase();

@@ -24,7 +24,7 @@ import { lazySerializers } from './lazy-serializers.ts';
 import { inProcessDepth } from './loopback-listeners.ts';
 import { boundPipelines } from './pipelining-limit.ts';
 import { headRefusal } from './request-head.ts';
-import { routableUrl } from './routable-url.ts';
+import { routableUrl, toPath } from './routable-url.ts';
 
 const KEEP_ALIVE_MS = 65_000;
 /** How often Node checks for requests that have timed out. */
@@ -81,7 +81,7 @@ export function listener({
     return503OnClosing: false,
     // Event ids have up to 255 characters, each up to three when percent-encoded.
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 3 * 255 },
-    rewriteUrl: ({ url = '/' }) => routableUrl(url),
+    rewriteUrl: (request) => routableUrl(toPath(request)),
     frameworkErrors: (error, request, reply) => {
       answerError(error, request as FastifyRequest, reply as FastifyReply);
     },

@@ -32,10 +32,11 @@ export function headRefusal(request: IncomingMessage, rules: HeadRules): AnnexEr
   if (method === 'TRACE' || method === 'CONNECT') {
     return new AnnexError('METHOD_REFUSED', `The method ${method} is not supported.`);
   }
-  // Attack: `http://other.example/x` as target. A proxy in front may go by its host, and the routes
-  // go by its path.
+  // Attack: `http://other.example/x` as target (see `toPath`).
   if (!url.startsWith('/') || url.includes('#'))
-    return invalid('The target of the request must be a path that begins with "/" and has no "#".');
+    return invalid(
+      'The target of the request must be a path, or a URL with the host of `Host`, and have no "#".',
+    );
   return framingRefusal(request) ?? hostRefusal(request, headers.host, rules);
 }
 

@@ -58,7 +58,7 @@ describe('a request is refused, and the bytes after it are not read as a request
     ['a header without a name', get(': a')],
     ['no host', () => `GET ${path} HTTP/1.1\r\n\r\n${smuggled()}`],
     ['two hosts', get('host: y')],
-    ['a target with a host in it', () => `GET http://x${path} HTTP/1.1\r\n${head()}\r\n${smuggled()}`],
+    ['a target with another host in it', () => `GET http://y${path} HTTP/1.1\r\n${head()}\r\n${smuggled()}`],
     ['a target that is a host', () => `GET x:80 HTTP/1.1\r\n${head()}\r\n${smuggled()}`],
     ['a target for all', () => `OPTIONS * HTTP/1.1\r\n${head()}\r\n${smuggled()}`],
     ['a target with a fragment', () => `GET ${path}#x HTTP/1.1\r\n${head()}\r\n${smuggled()}`],

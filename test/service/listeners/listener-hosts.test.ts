@@ -31,7 +31,7 @@ describe('the control listener', () => {
         'evil.example',
         'evil.example:7700',
         '127.0.0.1.evil.example',
-        'localhost.',
+        'localhost..',
         'a_b c',
       ]) {
         const text = await ask(annex.service.controlUrl, host, path, `authorization: Bearer ${annex.admin}`);
@@ -47,6 +47,8 @@ describe('the control listener', () => {
     '10.1.2.3',
     'localhost',
     'LOCALHOST:1',
+    'localhost.',
+    'annex.internal.:7700',
     'api.example.com',
     'annex',
     'annex.internal:80',
@@ -71,7 +73,58 @@ describe('the public listener', () => {
     const host = async (name: string) => statuses(await ask(annex.service.publicUrl, name, path))[0];
     expect(endpoint).toMatch(/^https:\/\/hooks\.example\.com\/in\/[a-z2-7]{32}$/);
     expect([await host('hooks.example.com'), await host('Hooks.Example.Com:443')]).toEqual([200, 200]);
+    expect([await host('hooks.example.com.'), await host('hooks.example.com..')]).toEqual([200, 421]);
     expect([await host('other.example.com'), await host('127.0.0.1')]).toEqual([421, 421]);
+  });
+});
+
+// RFC 9112, section 3.2.2: servers accept the target that clients send to proxies.
+describe('a target with scheme and host', () => {
+  let annex: TestService;
+  let endpoint: string;
+  beforeAll(async () => {
+    annex = await TestService.start({ flags: ['--public-url', 'https://hooks.example.com'] });
+    const source = `export default { async fetch(envelope) {
+      const form = await envelope.formData();
+      return new Response(JSON.parse(await form.get('event')).request.url);
+    } };`;
+    endpoint = (await annex.deploy('echo', source)).endpoint;
+  });
+  afterAll(() => annex.stop());
+
+  test('is read as its path, and the host is that of `Host`', async () => {
+    const path = new URL(endpoint).pathname;
+    for (const [target, seen] of [
+      [`http://hooks.example.com${path}/a%zz?b=c`, `${endpoint}/a%zz?b=c`],
+      [`HTTPS://Hooks.Example.Com${path}`, endpoint],
+    ] as const) {
+      const text = await ask(annex.service.publicUrl, 'hooks.example.com', target);
+      expect([statuses(text), text.split('\r\n\r\n')[1]]).toEqual([[200], seen]);
+    }
+    const api = await ask(annex.service.controlUrl, 'localhost:1', 'http://localhost:1/healthz?x');
+    expect(statuses(api)).toEqual([200]);
+    expect(statuses(await ask(annex.service.controlUrl, 'localhost', 'http://localhost?x'))).toEqual([404]);
+  });
+
+  test('has the host of HTTP/1.0, which may have no other', async () => {
+    const get = (target: string) => exchange(annex.service.publicUrl, `GET ${target} HTTP/1.0\r\n\r\n`);
+    const { pathname } = new URL(endpoint);
+    expect(statuses(await get(`http://hooks.example.com${pathname}`))).toEqual([200]);
+    expect(statuses(await get(`http://other.example.com${pathname}`))).toEqual([421]);
+  });
+
+  // Attack: a cache in front that goes by the one host, while the routes go by the other.
+  test.each([
+    'http://other.example.com/',
+    'http://hooks.example.com:81/',
+    'http://user@hooks.example.com/',
+    'ftp://hooks.example.com/',
+    'http:/hooks.example.com/',
+    'http://hooks.example.com/#x',
+    'hooks.example.com:443',
+  ])('is refused if it has another host, or is no URL of HTTP: %s', async (target) => {
+    const text = await ask(annex.service.publicUrl, 'hooks.example.com', target);
+    expect([statuses(text), errorOf(text).code]).toEqual([[400], 'REQUEST_INVALID']);
   });
 });
 
