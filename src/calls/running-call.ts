@@ -96,6 +96,7 @@ export class RunningCall implements CellTask {
         t: 'call',
         id,
         isolate: target.isolate,
+        holder: target.organization,
         script,
         url: target.envelopeUrl,
         cpuMs,

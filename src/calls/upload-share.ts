@@ -6,7 +6,7 @@
  * sender no more than it leaves free of that half. This file only counts; `admission.ts` gives
  * places.
  */
-import { isFairPlace } from '../model/fair-place.ts';
+import { isFairPlace } from '../limits.ts';
 
 /** Share of the places that uploads may have. */
 const UPLOAD_SHARE = 1 / 2;

@@ -34,8 +34,11 @@ const PIPE_FD = 3;
 const JOURNAL_FD = 4;
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Most long-running isolates beside the slots. */
-const LONG_RUNNING_MAX = 16;
+/**
+ * Most long-running isolates beside the slots; at least as many as there are cores, so that the
+ * share of one organization fills the cores while no other needs them.
+ */
+const LONG_RUNNING_MAX = Math.max(16, availableParallelism());
 /** The host is trusted: these bounds only keep the arithmetic of the reader in range. */
 const HOST_BOUNDS = { headBytes: 1024 * 1024, bodyBytes: 256 * 1024 * 1024 };
 

@@ -1,8 +1,7 @@
 /**
  * Fetch tally: counts requests in flight, for the bounds on them, and ended ones by result.
  */
-import type { LimitMet, LimitName } from '../limits.ts';
-import { isFairPlace } from '../model/fair-place.ts';
+import { isFairPlace, type LimitMet, type LimitName } from '../limits.ts';
 import { FETCH_RESULTS, type FetchResult } from './egress-error.ts';
 
 /** The one that makes a request. */

@@ -79,6 +79,8 @@ export type HostMessage =
       id: number;
       /** Key of the isolate: installation and version. */
       isolate: string;
+      /** Shares the places of a cell with the others: the organization of the installation. */
+      holder: string;
       /** Key of the script: one published version. */
       script: string;
       /** URL that the integration sees as that of its envelopes. */

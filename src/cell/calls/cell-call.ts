@@ -40,6 +40,8 @@ export interface CallBudget {
   readonly elapsedMs?: number;
   /** It is a background call. */
   readonly background?: true;
+  /** Who has a share of the places; a probe has one of its own. */
+  readonly holder?: string;
 }
 
 /** What a call needs to enter an isolate. */
@@ -90,6 +92,7 @@ export class CellCall {
   readonly input: CallInput | undefined;
   /** It is a background call, and goes behind the calls of others. */
   readonly background: boolean;
+  readonly holder: string | undefined;
   readonly #timers = new Map<number, Disposable>();
   #startedAt: number;
   cpuNs = 0;
@@ -121,13 +124,14 @@ export class CellCall {
 
   /** @param input absent for a probe, which only loads a script */
   constructor(budget: CallBudget, input?: CallInput) {
-    const { id, cpuMs, wallMs, firstByteMs = wallMs, elapsedMs = 0, background } = budget;
+    const { id, cpuMs, wallMs, firstByteMs = wallMs, elapsedMs = 0, background, holder } = budget;
     this.id = id;
     this.cpuMs = cpuMs;
     this.wallMs = wallMs;
     this.firstByteMs = firstByteMs;
     this.input = input;
     this.background = background === true;
+    this.holder = holder;
     this.#cpuMaxNs = cpuMs * NS_PER_MS;
     this.#startedAt = performance.now() - elapsedMs;
   }

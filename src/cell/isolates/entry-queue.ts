@@ -63,6 +63,8 @@ export interface EntryQueueParts {
   readonly engine: Engine;
   readonly blank: BlankIsolate;
   readonly slots: Slots;
+  /** Who shares the slots with others. */
+  readonly holder: string;
   readonly watchdog: Pick<Watchdog, 'usedMs'>;
   /** Recent CPU of the installation. */
   readonly use: RecentCpu;
@@ -72,6 +74,7 @@ export interface EntryQueueParts {
 }
 
 export class EntryQueue implements Runnable {
+  readonly holder: string;
   readonly #engine: Engine;
   readonly #isolate: ivm.Isolate;
   readonly #dispose: () => void;
@@ -98,7 +101,9 @@ export class EntryQueue implements Runnable {
   /** Share of an entry's time that was CPU: an estimate until the watchdog has checked it. */
   #share = 1;
 
-  constructor({ engine, blank, slots, watchdog, use, mainThread, journalEntry, listener }: EntryQueueParts) {
+  constructor(parts: EntryQueueParts) {
+    const { engine, blank, slots, holder, watchdog, use, mainThread, journalEntry, listener } = parts;
+    this.holder = holder;
     this.#engine = engine;
     this.#isolate = blank.isolate;
     this.#dispose = () => blank.dispose();

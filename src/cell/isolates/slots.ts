@@ -11,10 +11,16 @@
  * it takes no slot while there is a place beside the slots. Where there is none, it waits behind
  * the light ones and has its turn after several of them.
  *
+ * The isolates of one organization have a fair share of the places, slots and those beside them.
+ * Attack: eighteen of them spin. Once no place is left beside the slots, the last ones keep their
+ * slots until they are out of CPU, and every other call waits for that.
+ *
  * An isolate with background calls alone waits behind the others. Attack: an organization lets
  * thousands of deliveries pile up, and each call of another organization waits for hundreds of
  * theirs. Every so many turns a background one is next.
  */
+
+import { isFairPlace } from '../../limits.ts';
 
 /** How long an entry may hold a slot before it counts as long-running. */
 export const SLICE_MS = 5;
@@ -25,6 +31,8 @@ const FOREGROUND_IN_A_ROW = 8;
 
 /** An isolate, or a queue of Web Crypto jobs, that has work. */
 export interface Runnable {
+  /** Has a share of the places, together with all others of the same holder. */
+  readonly holder?: string;
   /** It has lately used much CPU. Read when it requests a slot. */
   readonly heavy?: boolean;
   /** It has background calls alone. Read when it requests a slot. */
@@ -46,6 +54,8 @@ export class Slots {
   readonly #background = new Set<Runnable>();
   readonly #holding = new Set<Runnable>();
   readonly #long = new Set<Runnable>();
+  /** How many of each holder run. */
+  readonly #runningOf = new Map<string, number>();
   /** Light ones that were granted a slot in a row while heavy ones waited. */
   #passed = 0;
   /** Other ones that began in a row while background ones waited. */
@@ -77,7 +87,9 @@ export class Slots {
   /** Gives the slot back, and leaves the queue; the longest waiting isolate is next. */
   release(runnable: Runnable): void {
     if (!this.#light.delete(runnable) && !this.#heavy.delete(runnable)) this.#background.delete(runnable);
-    if (this.#holding.delete(runnable) || this.#long.delete(runnable)) this.#grant();
+    if (!this.#holding.delete(runnable) && !this.#long.delete(runnable)) return;
+    this.#count(runnable, -1);
+    this.#grant();
   }
 
   /** Counts the holder of a slot as long-running, so that others may run beside it. */
@@ -104,46 +116,61 @@ export class Slots {
 
   #grant(): void {
     while (this.#long.size < this.#heavyMax) {
-      const next = first(this.#heavy);
+      const next = this.#first(this.#heavy);
       if (next === undefined) break;
       this.#begin(next, this.#heavy, this.#long);
     }
     while (this.#holding.size < this.#slots) {
-      const from = this.#nextQueue();
-      const next = first(from);
+      const next = this.#next();
       if (next === undefined) return;
-      this.#begin(next, from, this.#holding);
+      this.#begin(next[1], next[0], this.#holding);
     }
   }
 
-  /** The queue whose first isolate gets a free slot. */
-  #nextQueue(): Set<Runnable> {
-    if (this.#background.size > 0 && this.#overtaken >= FOREGROUND_IN_A_ROW) return this.#background;
-    if (this.#heavyMayHold) return this.#heavy;
-    return this.#light.size > 0 ? this.#light : this.#background;
+  /** What gets a free slot, and the queue that it is in. */
+  #next(): [Set<Runnable>, Runnable] | undefined {
+    const background = this.#first(this.#background);
+    if (background !== undefined && this.#overtaken >= FOREGROUND_IN_A_ROW)
+      return [this.#background, background];
+    const light = this.#first(this.#light);
+    const heavy = this.#first(this.#heavy);
+    if (heavy !== undefined && this.#heavyMayHold(light !== undefined)) return [this.#heavy, heavy];
+    if (light !== undefined) return [this.#light, light];
+    return background && [this.#background, background];
   }
 
   /**
    * Whether a free slot goes to a heavy one: at its turn, or while no light one waits and another
    * slot stays free.
    */
-  get #heavyMayHold(): boolean {
-    if (this.#heavy.size === 0) return false;
-    if (this.#light.size > 0) return this.#passed >= LIGHT_IN_A_ROW;
+  #heavyMayHold(isLightWaiting: boolean): boolean {
+    if (isLightWaiting) return this.#passed >= LIGHT_IN_A_ROW;
     return this.#holding.size < this.#slots - 1 || this.#long.size === 0;
+  }
+
+  /** The first in a queue that may run. */
+  #first(queue: ReadonlySet<Runnable>): Runnable | undefined {
+    if (queue.size === 0) return undefined;
+    const left = this.#slots + this.#longMax - this.#holding.size - this.#long.size - 1;
+    for (const one of queue)
+      if (one.holder === undefined || isFairPlace(this.#runningOf.get(one.holder) ?? 0, left)) return one;
+    return undefined;
+  }
+
+  #count({ holder }: Runnable, more: 1 | -1): void {
+    if (holder === undefined) return;
+    const running = (this.#runningOf.get(holder) ?? 0) + more;
+    if (running === 0) this.#runningOf.delete(holder);
+    else this.#runningOf.set(holder, running);
   }
 
   #begin(runnable: Runnable, from: Set<Runnable>, to: Set<Runnable>): void {
     from.delete(runnable);
     to.add(runnable);
+    this.#count(runnable, 1);
     if (from !== this.#background)
       this.#passed = from === this.#light && this.#heavy.size > 0 ? this.#passed + 1 : 0;
     this.#overtaken = from !== this.#background && this.#background.size > 0 ? this.#overtaken + 1 : 0;
     runnable.run();
   }
-}
-
-function first<T>(set: ReadonlySet<T>): T | undefined {
-  for (const one of set) return one;
-  return undefined;
 }

@@ -153,10 +153,12 @@ export class TenantIsolate {
       journalEntry.unset();
       if (this.disposed) return;
       const { engine, slots, watchdog, recentCpu } = this.#cell;
+      const [first] = this.calls.values();
       this.#entries = new EntryQueue({
         engine,
         blank,
         slots,
+        holder: first?.holder ?? this.key,
         watchdog,
         use: recentCpu.of(this.key),
         mainThread: this.#jobs.mainThread,
@@ -169,7 +171,6 @@ export class TenantIsolate {
           mayBegin: (alone) => this.#answers.mayBegin(alone),
         },
       });
-      const [first] = this.calls.values();
       if (first) this.#startLoading(first, factory);
       else this.#listener.disposed(this, this.#dispose());
     } catch (cause) {

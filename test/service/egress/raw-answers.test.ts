@@ -57,7 +57,7 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
 /** Ends the connection behind the answer. */
 type Write = (socket: Socket, answer: Buffer) => Promise<void> | void;
 
-const WAYS: Readonly<Record<string, Write>> = {
+const WAYS = {
   'in one write': (socket, answer) => void socket.end(answer),
   'byte by byte': async (socket, answer) => {
     for (const byte of answer) {
@@ -66,7 +66,7 @@ const WAYS: Readonly<Record<string, Write>> = {
     }
     socket.end();
   },
-};
+} satisfies Record<string, Write>;
 
 /** A server that answers each request without a body with these bytes, and counts the requests. */
 async function serveRaw(answer: string, write: Write) {
@@ -176,13 +176,14 @@ const HEADS: readonly Row[] = [
   ['a status line that is none', 'HTTP/1.1  200  OK\r\n\r\n', NO_HTTP, 'failed: protocol'],
 ];
 
-describe.each(Object.entries(WAYS))('an answer that is written %s', (_way, write) => {
+describe.each<[string, Write]>(Object.entries(WAYS))('an answer that is written %s', (_way, write) => {
   describe.each<[string, readonly Row[]]>([
     ['interim answers', INTERIM],
     ['lengths', LENGTHS],
     ['heads', HEADS],
   ])('%s', (_kind, rows) => {
-    test.each(rows)('%s', async (_what, answer, asked, posted = asked) => {
+    const full = rows.map(([what, answer, asked, posted = asked]) => [what, answer, asked, posted] as const);
+    test.each(full)('%s', async (_what, answer, asked, posted) => {
       const outcomes = async (ask: Ask) => {
         const { url, requests } = await serveRaw(answer, write);
         return [await ask(url), requests()];
@@ -264,7 +265,7 @@ test('an answer that comes before the body was sent counts', async () => {
 test('values of a head are one value where their line is folded, and have no NUL', async () => {
   const { url } = await serveRaw(
     `${head('X-A: a', '\tb', 'X-B: c\0d', 'Content-Length: 2')}ok`,
-    WAYS['in one write'] as Write,
+    WAYS['in one write'],
   );
   const { headers, body } = await send(newEgress(), url);
   await textOf(body);

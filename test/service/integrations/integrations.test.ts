@@ -246,6 +246,7 @@ describe('a cell', () => {
             t: 'call',
             id,
             isolate: `i${id}/${key}`,
+            holder: 'own',
             script: key,
             url: 'https://a.example/v1',
             ...budgets,

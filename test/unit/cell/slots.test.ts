@@ -99,6 +99,54 @@ describe('heavy ones', () => {
   });
 });
 
+describe('isolates of one organization', () => {
+  /** Its isolates request places until no more begin, and each keeps its place beyond a slice. */
+  function spin(slots: Slots, began: string[], holder: string): number {
+    const before = began.length;
+    const spinning: Runnable[] = [];
+    for (let i = 0; i < 40; i++) {
+      const one = { holder, run: () => void began.push(holder) };
+      spinning.push(one);
+      slots.request(one);
+      for (const each of spinning) slots.overrun(each);
+    }
+    return began.length - before;
+  }
+
+  // Attack: an organization whose isolates all spin, until nothing else gets a slot.
+  test('that spin leave slots for others, and so do those of four organizations', () => {
+    for (const cores of [1, 2, 4, 16]) {
+      const began: string[] = [];
+      const slots = new Slots(cores, 16);
+      const shares = ['a', 'b', 'c', 'd'].map((holder) => {
+        const share = spin(slots, began, holder);
+        const other = { holder: 'other', run: () => void began.push('other') };
+        slots.request(other);
+        expect(began.at(-1)).toBe('other');
+        slots.release(other);
+        return share;
+      });
+      expect(shares[0]).toBe(Math.floor((cores + 16) / 2));
+    }
+  });
+
+  test('wait in their queue for a place of their own, and others pass them', () => {
+    const began: string[] = [];
+    const slots = new Slots(2, 2);
+    const make = (name: string, holder = 'a') => ({ holder, run: () => void began.push(name) });
+    const [first, second, third] = [make('first'), make('second'), make('third')];
+    for (const one of [first, second, third]) {
+      slots.request(one);
+      slots.overrun(one);
+    }
+    const other = make('other', 'b');
+    slots.request(other);
+    expect([began, slots.contended]).toEqual([['first', 'second', 'other'], true]);
+    for (const one of [first, other]) slots.release(one);
+    expect(began.at(-1)).toBe('third');
+  });
+});
+
 describe('background ones', () => {
   test('wait behind the others, and begin after eight of them', () => {
     const { began, light, background } = runners();

@@ -4,8 +4,7 @@
  *
  * One timer serves all of them, and runs only while one follows.
  */
-import type { LimitName, Limits } from '../../../limits.ts';
-import { isFairPlace } from '../../../model/fair-place.ts';
+import { isFairPlace, type LimitName, type Limits } from '../../../limits.ts';
 import { limitError } from '../../../model/limit-met.ts';
 import type { HolderPrincipal } from '../../../model/principal.ts';
 import { type Begin, EventStream, type Item, type Source, type StreamEnd } from './event-stream.ts';
