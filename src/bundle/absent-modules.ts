@@ -5,7 +5,7 @@
  * The import of a refused module is an error only if it is left in the finished bundle, so that an
  * import in a dead branch costs nothing. The path of the generated module names the importing file.
  */
-import { type Problem, problem } from '../model/problem.ts';
+import type { Message, PartialMessage } from 'esbuild';
 import { packageNameOf } from './node-modules.ts';
 
 /** Namespace of the generated modules. */
@@ -44,45 +44,30 @@ export const absentInputs = (
     .filter(([input, { bytesInOutput }]) => bytesInOutput > 0 && input.startsWith(`${ABSENT}:`))
     .map(([input]) => input.slice(ABSENT.length + 1));
 
-/**
- * A problem for each refused module.
- *
- * @param paths of generated modules: `net refused node_modules/pg/lib/index.js`
- */
-export const refusedModules = (paths: Iterable<string>, files: ReadonlyMap<string, Uint8Array>): Problem[] =>
-  [...paths]
-    .map(readPath)
-    .filter(({ refused }) => refused)
-    .map(({ name, importer }) => refusal(name, importer, files.get(importer)));
+/** A message by which esbuild remembers the place of a refused import. @param path of its module */
+export const refusing = (path: string): PartialMessage => ({ text: '', detail: { refused: path } });
+
+/** The path of the module that `refusing` was told; undefined for other messages. */
+export const refusedBy = ({ detail }: Message): string | undefined =>
+  (detail as { readonly refused?: string } | undefined)?.refused;
+
+/** Why an import is refused. @param path of its module */
+export function refusalOf(path: string): { readonly message: string; readonly hint: string } {
+  const { name, importer } = readPath(path);
+  const user = packageNameOf(importer);
+  if (user === undefined)
+    return {
+      message: `"node:${name}" is a module of Node.js that does not exist in an isolate.`,
+      hint: 'Use the web platform instead: fetch, Request, Response, Blob.',
+    };
+  return {
+    message: `Package "${user}" imports "node:${name}", a module of Node.js that does not exist in an isolate.`,
+    hint: `Use a client that works over fetch. If you do not use what needs "${name}", add "browser": {"${name}": false} to the package.json of the integration.`,
+  };
+}
 
 /** Reads what `absentPath` made; a path may have spaces. */
 function readPath(path: string): { name: string; refused: boolean; importer: string } {
   const [name = '', fate, ...rest] = path.split(' ');
   return { name, refused: fate === 'refused', importer: rest.join(' ') };
-}
-
-function refusal(name: string, file: string, contents: Uint8Array | undefined): Problem {
-  const user = packageNameOf(file);
-  const message =
-    user === undefined
-      ? `"node:${name}" is a module of Node.js that does not exist in an isolate.`
-      : `Package "${user}" imports "node:${name}", a module of Node.js that does not exist in an isolate.`;
-  const hint =
-    user === undefined
-      ? 'Use the web platform instead: fetch, Request, Response, Blob.'
-      : `Use a client that works over fetch. If you do not use what needs "${name}", add "browser": {"${name}": false} to the package.json of the integration.`;
-  return problem(message, { file, hint, ...positionOf(name, Buffer.from(contents ?? []).toString('utf8')) });
-}
-
-/** Line and column of an import in a file. */
-function positionOf(name: string, text: string): { line?: number; column?: number } {
-  const at = Math.max(
-    ...["'", '"', '`'].flatMap((mark) => [
-      text.indexOf(`${mark}${name}${mark}`),
-      text.indexOf(`${mark}node:${name}${mark}`),
-    ]),
-  );
-  if (at < 0) return {};
-  const before = text.slice(0, at);
-  return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') };
 }

@@ -6,6 +6,7 @@
  */
 import type { Message } from 'esbuild';
 import type { Problem } from '../model/problem.ts';
+import { refusalOf, refusedBy } from './absent-modules.ts';
 import { globImportRefusals, isGlobImport } from './glob-imports.ts';
 import { displayName } from './virtual-files.ts';
 
@@ -45,21 +46,28 @@ const IN_MODULE = {
 };
 
 function buildProblem(message: Message, severity: Problem['severity']): Problem {
-  const { location } = message;
   const known = message.id === 'commonjs-variable-in-esm' ? IN_MODULE : undefined;
   const hint = known?.hint ?? message.notes.find((note) => note.location === null)?.text;
   return {
     severity,
-    ...(location === null
-      ? {}
-      : {
-          file: clip(displayName(location.file)),
-          line: location.line,
-          column: columnOf(location.lineText, location.column),
-        }),
+    ...placeOf(message),
     message: known?.message ?? clip(message.text),
     ...(hint === undefined ? {} : { hint: clip(hint) }),
   };
+}
+
+/** The problem of an import that `refusing` has marked. */
+export const refusedModule = (message: Message): Problem => ({
+  severity: 'error',
+  ...placeOf(message),
+  ...refusalOf(refusedBy(message) ?? ''),
+});
+
+/** Where a message is about. */
+function placeOf({ location }: Message): Pick<Problem, 'file' | 'line' | 'column'> {
+  if (location === null) return {};
+  const { file, line, lineText, column } = location;
+  return { file: clip(displayName(file)), line, column: columnOf(lineText, column) };
 }
 
 /** esbuild counts bytes of UTF-8 from 0; editors count UTF-16 units from 1. */

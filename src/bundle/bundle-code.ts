@@ -15,14 +15,14 @@ import {
   type OutputFile,
 } from 'esbuild';
 import { limitProblem, type Problem, warning } from '../model/problem.ts';
-import { absentInputs, refusedModules } from './absent-modules.ts';
-import { buildProblems } from './build-problems.ts';
+import { absentInputs, refusedBy } from './absent-modules.ts';
+import { buildProblems, refusedModule } from './build-problems.ts';
 import { type BundleResult, SOURCE_MAP_BYTES_MAX } from './bundle-result.ts';
 import { explainJsx } from './jsx-in-typescript.ts';
 import { ASYNC_HOOKS } from './node-modules.ts';
 import { sourceOptions } from './source-options.ts';
+import { tsconfigWarnings } from './tsconfig.ts';
 import {
-  type AbsentSink,
   CONTEXT,
   displayName,
   NODE,
@@ -48,10 +48,10 @@ const EMPTY_MAP = JSON.stringify({ version: 3, sources: [], names: [], mappings:
  * the script is small enough, so that stack traces show the author's. Modules that only dead
  * branches on `MODE` or `NODE_ENV` import are omitted.
  */
-const optionsOf = ({ files, mode }: BundleJob, manner: Manner, onAbsent: AbsentSink) =>
+const optionsOf = ({ files, mode }: BundleJob, manner: Manner) =>
   ({
     entryPoints: ['frame'],
-    plugins: [virtualFiles(files, onAbsent)],
+    plugins: [virtualFiles(files)],
     outfile: 'script.js',
     ...sourceOptions(files.upload, files.entry, mode),
     // ESM, because it allows top-level await; the frame module leaves no import and no export. All
@@ -62,7 +62,9 @@ const optionsOf = ({ files, mode }: BundleJob, manner: Manner, onAbsent: AbsentS
     minifyIdentifiers: manner.shortNames,
     minifySyntax: manner.shortNames,
     banner: {
-      js: `(async function (${manner.asyncAsPromises ? `${RUN}, ${CONTEXT}` : RUN}) { "use strict";`,
+      js:
+        `(async function (${manner.asyncAsPromises ? `${RUN}, ${CONTEXT}` : RUN}) { "use strict";` +
+        (manner.computedRequire ? REQUIRE : ''),
     },
     footer: { js: '})' },
     // V8 does not parse decorators yet; a classic script has no `import.meta`.
@@ -89,25 +91,27 @@ interface Manner {
   readonly shortNames: boolean;
   /** Whether `async` functions become calls of `then`, which `AsyncLocalStorage` follows. */
   readonly asyncAsPromises: boolean;
+  /** Whether code asks `require` for a name that only its run shows. */
+  readonly computedRequire: boolean;
 }
+
+/** What esbuild's own replacement of `require` calls, where there is one; nothing is there. */
+const REQUIRE = `const require=(name)=>{throw Object.assign(new Error("Cannot find module '"+name+"'"),{code:"MODULE_NOT_FOUND"})};require.resolve=require;`;
 
 /** Starts esbuild early, so that it is ready once the upload has been read. */
 export const startBundler = (): Promise<void> => initialize({});
 
 export async function bundleCode(job: BundleJob): Promise<BundleResult> {
   const { upload } = job.files;
-  /** Modules that the upload imports, whether or not a finished bundle would have them. */
-  const absent = new Set<string>();
   try {
-    const { outputFiles, warnings, metafile, shortNames, asyncAsPromises } = await buildScript(job, (path) =>
-      absent.add(path),
-    );
+    const { outputFiles, warnings, metafile, shortNames, asyncAsPromises } = await buildScript(job);
     const patterns = buildProblems([], warnings.filter(isOfUpload), job.diskless);
     if (shortNames) patterns.warnings.push(namesShortened());
     const script = outputFiles.find((file) => file.path.endsWith('.js'));
     const map = outputFiles.find((file) => file.path.endsWith('.map'));
     if (script === undefined || map === undefined) throw new Error('esbuild gave no script or no map');
-    const refused = refusedModules(absentInputs(inputsOf(metafile)), upload);
+    const absent = new Set<string | undefined>(absentInputs(inputsOf(metafile)));
+    const refused = warnings.filter((message) => absent.has(refusedBy(message))).map(refusedModule);
     if (patterns.errors.length + refused.length > 0)
       return { ok: false, problems: [...patterns.errors, ...refused, ...patterns.warnings] };
     if (script.contents.byteLength > job.scriptBytes) {
@@ -117,6 +121,7 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
         problems: [limitProblem({ name: 'scriptBytes', ...limit }, { hint: 'Import less.' })],
       };
     }
+    patterns.warnings.push(...tsconfigWarnings(upload, job.files.entry));
     patterns.warnings.push(...(await reviewOf(metafile, upload)));
     const named = withDisplayNames(map.text);
     // Other scripts have no such replacement of esbuild's, but may have its text from elsewhere.
@@ -135,22 +140,24 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
     if (errors === undefined || warnings === undefined) throw error;
     await explainJsx(errors, upload);
     const found = buildProblems(errors, warnings.filter(isOfUpload), job.diskless);
-    return { ok: false, problems: [...found.errors, ...refusedModules(absent, upload), ...found.warnings] };
+    const refused = warnings.filter((message) => refusedBy(message) !== undefined).map(refusedModule);
+    return { ok: false, problems: [...found.errors, ...refused, ...found.warnings] };
   }
 }
 
 /** Builds in the usual manner, and again in the manner that the result turns out to need. */
-async function buildScript(job: BundleJob, onAbsent: AbsentSink) {
-  const usual = { shortNames: false, asyncAsPromises: false };
-  const built = await build(optionsOf(job, usual, onAbsent));
+async function buildScript(job: BundleJob) {
+  const usual = { shortNames: false, asyncAsPromises: false, computedRequire: false };
+  const built = await build(optionsOf(job, usual));
   const contexts = inputsOf(built.metafile)[`${NODE}:${ASYNC_HOOKS}`];
   const needed = {
     shortNames: Math.max(...built.outputFiles.map(sizeOfScript)) > job.scriptBytes,
     asyncAsPromises: contexts !== undefined && contexts.bytesInOutput > 0,
+    computedRequire: built.outputFiles.some(({ contents }) => Buffer.from(contents.buffer).includes(SHIM)),
   };
-  if (!needed.shortNames && !needed.asyncAsPromises) return { ...built, ...usual };
+  if (!Object.values(needed).includes(true)) return { ...built, ...usual };
   try {
-    return { ...(await build(optionsOf(job, needed, onAbsent))), ...needed };
+    return { ...(await build(optionsOf(job, needed))), ...needed };
   } catch (error) {
     for (const message of (error as Partial<BuildFailure>).errors ?? []) {
       if (message.text.startsWith('Top-level await')) message.notes.push(WAITS_AT_TOP);
@@ -159,13 +166,17 @@ async function buildScript(job: BundleJob, onAbsent: AbsentSink) {
   }
 }
 
+/** In esbuild's replacement of `require`. */
+const SHIM = 'Dynamic require of "';
+
 const WAITS_AT_TOP = {
   location: null,
   text: 'AsyncLocalStorage of "node:async_hooks" follows await only inside functions: move it into one.',
 };
 
-/** Whether an author can do something about a warning. */
-const isOfUpload = ({ location }: Message): boolean => location?.file.startsWith(`${NODE}:`) !== true;
+/** Whether a warning is of esbuild, and an author can do something about it. */
+const isOfUpload = (message: Message): boolean =>
+  refusedBy(message) === undefined && message.location?.file.startsWith(`${NODE}:`) !== true;
 
 const sizeOfScript = ({ path, contents }: OutputFile): number =>
   path.endsWith('.js') ? contents.byteLength : 0;

@@ -116,7 +116,7 @@ function namedTarget(members: Record<string, unknown>, name: string, rules: Targ
 }
 
 /** The text that `*` in the pattern matches in a subpath; undefined where they do not match. */
-function matchPattern(pattern: string, subpath: string): string | undefined {
+export function matchPattern(pattern: string, subpath: string): string | undefined {
   const star = pattern.indexOf('*');
   if (star < 0 || pattern.indexOf('*', star + 1) >= 0) return undefined;
   const [prefix, suffix] = [pattern.slice(0, star), pattern.slice(star + 1)];

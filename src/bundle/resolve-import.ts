@@ -3,8 +3,8 @@
  * an upload, or those of a folder that a command line is about to upload.
  *
  * An upload resolves like a small project: relative paths, the extensions of TypeScript and
- * JavaScript, `index` files, and packages in an uploaded `node_modules`. It cannot name the host's
- * packages, absolute paths or `tsconfig` paths.
+ * JavaScript, `index` files, and packages in an uploaded `node_modules`; `tsconfig.ts` adds the
+ * paths of a `tsconfig.json`. It cannot name the host's packages, nor absolute paths.
  */
 import { nodeModuleNamed } from './node-modules.ts';
 import { browserReplacement, packageEntry, packageImport } from './package-entry.ts';
@@ -15,6 +15,10 @@ export type FileTree =
   | (Pick<ReadonlyMap<string, Uint8Array>, 'get' | 'has'> & {
       /** Whether a folder has files. */
       hasFolder(folder: string): boolean;
+      /** A `tsconfig.json`, or a file that one extends, which may lie above the other files. */
+      configuration(path: string): Uint8Array | undefined;
+      /** Where a file is that may lie in another member of the workspace. */
+      member(path: string): string | undefined;
     });
 
 /**
@@ -76,7 +80,7 @@ function ownReplacement({ base, manifest }: Package, specifier: string, importer
 const isRelative = (specifier: string): boolean => /^\.\.?(\/|$)/.test(specifier);
 
 /** The package that a file belongs to: the nearest folder above it with a `package.json`. */
-interface Package {
+export interface Package {
   /** Its folder, with a slash at the end; empty for the root of the upload. */
   readonly base: string;
   /** A path in the folder, as the importer of what its `package.json` names. */
@@ -84,7 +88,7 @@ interface Package {
   readonly manifest: unknown;
 }
 
-function packageOf(files: FileTree, path: string): Package {
+export function packageOf(files: FileTree, path: string): Package {
   for (let folder: string | undefined = parent(path); folder !== undefined; folder = above(folder)) {
     const base = folder === '' ? '' : `${folder}/`;
     const file = `${base}package.json`;
@@ -179,6 +183,11 @@ function resolvePackage(
   }
   const node = nodeModuleNamed(specifier);
   if (node !== undefined) return { node };
+  if (/^(?:~|@\/)/.test(specifier))
+    return {
+      fault: `"${specifier}" is no name of a package, and no tsconfig.json maps it.`,
+      hint: 'Map it by "paths" of a tsconfig.json in the folder, or import the file by its relative path.',
+    };
   return {
     fault: `Package "${specifier}" is not in the upload.`,
     hint: 'Bundle your dependencies: upload their node_modules files, or publish one ready script.',
@@ -200,6 +209,12 @@ function fileOfPackage(
   }
   if (entry.exact) return files.has(path) ? path : rewritten(files, path);
   return findFile(files, path);
+}
+
+/** Finds what a path means that is not written as one of a package: a file, or a folder. */
+export function fileAt(files: FileTree, path: string, kind: 'import' | 'require'): string | undefined {
+  const isPackage = files.has(`${path}/package.json`);
+  return (isPackage ? fileOfPackage(files, path, '.', kind) : undefined) ?? findFile(files, path);
 }
 
 /** Finds a file by its path with or without extension, or the `index` file of a folder. */
@@ -280,7 +295,7 @@ const parent = (path: string): string => path.slice(0, Math.max(0, path.lastInde
 const above = (folder: string): string | undefined => (folder === '' ? undefined : parent(folder));
 
 /** Joins and normalises; undefined where `..` leaves the upload. */
-function join(folder: string, relative: string): string | undefined {
+export function join(folder: string, relative: string): string | undefined {
   const parts = folder === '' ? [] : folder.split('/');
   for (const part of relative.split('/')) {
     if (part === '' || part === '.') continue;

@@ -8,14 +8,14 @@
 import type { BuildOptions } from 'esbuild';
 import { jsxOf } from './jsx.ts';
 import type { FileTree } from './resolve-import.ts';
+import { tsconfigOf } from './tsconfig.ts';
 
 /** @param mode value of `MODE` and `process.env.NODE_ENV` */
 export const sourceOptions = (files: FileTree, entry: string, mode: string) =>
   ({
     bundle: true,
-    // Only plugins serve files; esbuild reads no tsconfig and writes no output. `jsxOf` reads the
-    // few members that an upload may choose.
-    tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } },
+    // Only plugins serve files; esbuild reads no tsconfig and writes no output.
+    tsconfigRaw: { compilerOptions: compilerOptions(files, entry) },
     write: false,
     format: 'esm',
     platform: 'neutral',
@@ -30,3 +30,16 @@ export const sourceOptions = (files: FileTree, entry: string, mode: string) =>
     logLevel: 'silent',
     logLimit: 0,
   }) satisfies BuildOptions;
+
+/** What a `tsconfig.json` says about classes and imports; all of a bundle is compiled alike. */
+function compilerOptions(files: FileTree, entry: string) {
+  const { target, ...options } = tsconfigOf(files, entry)?.options ?? {};
+  const names = ['experimentalDecorators', 'useDefineForClassFields', 'verbatimModuleSyntax'] as const;
+  const chosen = names.filter((name) => typeof options[name] === 'boolean');
+  // Fields of a class were assigned before ES2022, and TypeScript goes by the target.
+  const isKnown = typeof target === 'string' && /^es(?:\d{1,4}|next)$/i.test(target);
+  return {
+    ...(isKnown ? { target } : { useDefineForClassFields: true }),
+    ...Object.fromEntries(chosen.map((name) => [name, options[name] as boolean])),
+  };
+}

@@ -16,11 +16,13 @@ import type {
   PartialMessage,
   Plugin,
 } from 'esbuild';
-import { ABSENT, ABSENT_IMPORTS, absentModule, absentPath } from './absent-modules.ts';
+import { ABSENT, ABSENT_IMPORTS, absentModule, absentPath, refusing } from './absent-modules.ts';
 import { GLOB_MATCHED } from './glob-imports.ts';
 import { withPragma } from './jsx.ts';
 import { nodeModule, packageFile, packageNameOf } from './node-modules.ts';
-import { isFreeOfSideEffects, packageJson, resolveImport } from './resolve-import.ts';
+import { ImportGuards, MISSING, missingModule, withoutRequireResolve } from './optional-imports.ts';
+import { isFreeOfSideEffects, packageJson } from './resolve-import.ts';
+import { resolveMapped } from './tsconfig.ts';
 
 const UPLOAD = 'upload';
 const SDK = 'sdk';
@@ -86,17 +88,15 @@ export interface VirtualFiles {
   readonly sdkEntries: ReadonlyMap<string, string>;
 }
 
-/** Takes the path of each module of Node.js that an isolate does not have (`absent-modules.ts`). */
-export type AbsentSink = (path: string) => void;
-
 /** Makes the plugin for one build. */
-export const virtualFiles = (files: VirtualFiles, onAbsent: AbsentSink): Plugin => ({
+export const virtualFiles = (files: VirtualFiles): Plugin => ({
   name: 'virtual-files',
   setup(build) {
-    build.onResolve({ filter: /.*/ }, (args) => {
+    const guards = new ImportGuards();
+    build.onResolve({ filter: /.*/ }, async (args) => {
       const found = resolve(files, args);
-      if (found.namespace === ABSENT) onAbsent(found.path ?? '');
-      return found;
+      const isRefused = found.errors !== undefined || found.warnings !== undefined;
+      return isRefused && args.namespace === UPLOAD ? optional(files, args, guards, found) : found;
     });
     build.onLoad({ filter: /.*/, namespace: SDK }, (args) => ({
       contents: files.sdk.get(args.path) ?? '',
@@ -112,6 +112,10 @@ export const virtualFiles = (files: VirtualFiles, onAbsent: AbsentSink): Plugin 
     }));
     build.onLoad({ filter: /.*/, namespace: ABSENT }, (args) => ({
       contents: absentModule(args.path),
+      loader: 'js',
+    }));
+    build.onLoad({ filter: /.*/, namespace: MISSING }, ({ path, pluginData }) => ({
+      contents: missingModule(path, pluginData),
       loader: 'js',
     }));
     build.onLoad({ filter: /.*/, namespace: UPLOAD }, (args) => load(files, args));
@@ -150,11 +154,12 @@ function resolve(files: VirtualFiles, args: OnResolveArgs): OnResolveResult {
   if (args.namespace === NODE) return resolveInNode(args.path, args.importer);
   const sdk = files.sdkEntries.get(args.path);
   if (sdk !== undefined) return { path: sdk, namespace: SDK, sideEffects: false };
-  const kind = args.kind === 'require-call' || args.kind === 'require-resolve' ? 'require' : 'import';
-  const found = resolveImport(files.upload, args.path, args.importer, kind);
+  const kind = args.kind === 'require-call' ? 'require' : 'import';
+  const found = resolveMapped(files.upload, args.path, args.importer, kind);
   if ('empty' in found) return { path: EMPTY, namespace: EMPTY };
   if ('node' in found) return resolveNode(files, found.node, args.importer, kind);
   if ('fault' in found) return { errors: [refusal(found.fault, found.hint)] };
+  if (loaderOf(found.path, args.with['type']) === undefined) return { errors: [notImportable(found.path)] };
   const unused = isFreeOfSideEffects(files.upload, found.path) ? { sideEffects: false } : {};
   return { path: found.path, namespace: UPLOAD, ...unused };
 }
@@ -174,7 +179,28 @@ function resolveNode(
     return inNode(found.file);
   }
   const path = absentPath(name, found.refused, importer);
-  return { path, namespace: ABSENT, sideEffects: false };
+  return {
+    path,
+    namespace: ABSENT,
+    sideEffects: false,
+    ...(found.refused && { warnings: [refusing(path)] }),
+  };
+}
+
+/** What a refused import leads to: an error when it runs, where code expects one. */
+async function optional(
+  { upload }: VirtualFiles,
+  { path, importer, kind }: OnResolveArgs,
+  guards: ImportGuards,
+  refused: OnResolveResult,
+): Promise<OnResolveResult> {
+  const file = { path: importer, source: upload.get(importer), loader: loaderOf(importer, undefined) };
+  const guard = await guards.guardOf(file, path, kind);
+  if (guard === undefined) return refused;
+  const isOwn = packageNameOf(importer) === undefined;
+  const text = `"${path}" is not in the upload: this import fails if it runs.`;
+  const warnings = guard === 'conditional' && isOwn ? [{ text }] : [];
+  return { path, namespace: MISSING, pluginData: kind, suffix: `?${kind}`, warnings };
 }
 
 /** An import between the files that carry modules of Node.js. */
@@ -192,15 +218,19 @@ function load(files: VirtualFiles, { path, with: attributes }: OnLoadArgs): OnLo
   const contents = files.upload.get(path);
   const loader = loaderOf(path, attributes['type']);
   if (contents === undefined) return { errors: [refusal(`"${path}" is not in the upload.`)] };
-  if (loader === undefined) {
-    const known = Object.keys(LOADERS).join(', ');
-    return {
-      errors: [refusal(`"${path}" is of a kind that cannot be imported.`, `Importable are: ${known}.`)],
-    };
-  }
-  const text = withoutSourceMap(contents, loader);
+  if (loader === undefined) return { errors: [notImportable(path)] };
+  const text = withoutRequireResolve(withoutSourceMap(contents, loader), loader, (specifier) => {
+    const found = resolveMapped(files.upload, specifier, path, 'require');
+    return !('fault' in found);
+  });
   return { contents: hasJsx(loader) ? withPragma(text) : text, loader };
 }
+
+const notImportable = (path: string): PartialMessage =>
+  refusal(
+    `"${path}" is of a kind that cannot be imported.`,
+    `Importable are: ${Object.keys(LOADERS).join(', ')}.`,
+  );
 
 /**
  * How esbuild reads a file; undefined where it cannot be imported.

@@ -19,6 +19,8 @@ import { PackageReach } from './package-reach.ts';
 /** Most files, and most bytes of files, that are read. They bound memory; an upload has less. */
 const FILES_MAX = 20_000;
 const BYTES_MAX = 256 * 1024 * 1024;
+/** Largest configuration of a folder above that is read. */
+const CONFIGURATION_BYTES_MAX = 1024 * 1024;
 
 const IN_PACKAGE = /^(.*(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/.@][^/]*))(?:\/(.*))?$/s;
 
@@ -114,6 +116,36 @@ export class DiskTree implements Exclude<FileTree, ReadonlyMap<string, Uint8Arra
     const known = this.#searching.imports.get(name) ?? new Set();
     this.#searching.imports.set(name, known.add(found));
     return true;
+  }
+
+  /**
+   * A `tsconfig.json`, or a file that one extends. One of a folder above is not uploaded: the
+   * members of it that are known go into the one of the upload (`upload-tsconfig.ts`).
+   */
+  configuration(path: string): Uint8Array | undefined {
+    const place = this.locate(path);
+    if (place !== undefined) return this.read(place);
+    const real = this.#realPath(path);
+    const isConfiguration = real?.endsWith('.json') && this.#reach.isAbove(toDisk(real));
+    return real !== undefined && isConfiguration ? readAt(toDisk(real), CONFIGURATION_BYTES_MAX) : undefined;
+  }
+
+  /**
+   * Where the upload has a file: in the folder as it is, in another member of the workspace as in a
+   * package of that name.
+   */
+  member(path: string): string | undefined {
+    const own = this.#searching;
+    if (inFolder(own.folder, path) !== undefined) return path;
+    const found = this.#reach.memberAt(toDisk(path));
+    if (found === undefined) return undefined;
+    const mount = `${own.folder}/node_modules/${found.name}`;
+    const folder = fromDisk(found.folder);
+    const mounted = this.#mounts.get(mount) ?? this.#packageIn(folder, fromDisk(found.base));
+    if ('why' in mounted || mounted.folder !== folder) return undefined;
+    this.#mounts.set(mount, mounted);
+    own.imports.set(found.name, (own.imports.get(found.name) ?? new Set<Package>()).add(mounted));
+    return `${mount}/${path.slice(fromDisk(found.at).length + 1)}`;
   }
 
   /** The package that a path belongs to, for the present importer; undefined outside of all. */

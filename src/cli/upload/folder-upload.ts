@@ -8,7 +8,7 @@
 import { statSync } from 'node:fs';
 import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
 import { absentHint } from '../../bundle/reading/absent-file.ts';
-import { resolveImport } from '../../bundle/resolve-import.ts';
+import { resolveMapped } from '../../bundle/tsconfig.ts';
 import type { Manifest } from '../../model/manifest/manifest.ts';
 import { type Problem, problem } from '../../model/problem.ts';
 import { readGiven, readInside, realPath } from '../real-files.ts';
@@ -20,6 +20,7 @@ import { exclusionBy, IGNORE_FILE, isSecretFile } from './never-uploaded.ts';
 import { layOut, type PackageLayout } from './package-layout.ts';
 import { folderFault, isOfHome, manifestFault } from './package-reach.ts';
 import { type FoundImport, type Reached, reachFiles } from './reach-files.ts';
+import { writtenConfigs } from './upload-tsconfig.ts';
 
 /** Largest `.annexignore` that is read. */
 const IGNORE_BYTES_MAX = 64 * 1024;
@@ -101,6 +102,8 @@ export async function folderUpload(request: FolderRequest): Promise<FolderUpload
   const layout = layOut(tree.root);
   if (layout === undefined || tree.overflowed) return { problems: [...problems, TOO_MUCH] };
   const { files, places } = filesOf(layout);
+  for (const { path, bytes, config } of writtenConfigs(tree.root, reached, layout))
+    files.set(path, { ...files.get(path), bytes, origin: toDisk(config.path), real: toDisk(config.path) });
   problems.push(...problemsOf(reached, layout), ...wrongImports(reached.imports, layout, { files, places }));
   return { ...own, ...manifest, files, problems };
 }
@@ -189,7 +192,7 @@ function readNamed(tree: DiskTree, folder: string, manifestFile: string, read: R
 }
 
 interface PlacedFiles {
-  readonly files: ReadonlyMap<string, UploadedFile>;
+  readonly files: Map<string, UploadedFile>;
   /** Path in the upload → the file of a package that it is. */
   readonly places: ReadonlyMap<string, Place>;
 }
@@ -232,7 +235,7 @@ function wrongImports(
   const folders = Map.groupBy(layout.keys(), (folder) => layout.get(folder));
   return imports.flatMap(({ specifier, importer, kind, target }) => {
     const wrong = (folders.get(importer.package) ?? []).find((folder) => {
-      const found = resolveImport(contents, specifier, posix.join(folder, importer.path), kind);
+      const found = resolveMapped(contents, specifier, posix.join(folder, importer.path), kind);
       const place = 'path' in found ? places.get(found.path) : undefined;
       return place?.package !== target.package || place.path !== target.path;
     });

@@ -64,6 +64,29 @@ export class PackageReach {
     const isPackage = member === real ? nameIn(real) === name : isInstalled(real, name);
     return isPackage ? workspace.root : undefined;
   }
+
+  /** Whether a path without links is in a folder above that belongs to the same work. */
+  isAbove(real: string): boolean {
+    return (
+      this.#above.some((folder) => isIn(folder, real)) && !real.split(sep).some((part) => /^\.\w/.test(part))
+    );
+  }
+
+  /**
+   * The member of the workspace that a path leads into, whether or not there is a file.
+   *
+   * @returns its folder without links, and `at`, the same as the path writes it
+   */
+  memberAt(path: string): { folder: string; at: string; name: string; base: string } | undefined {
+    const workspace = this.#workspace;
+    if (workspace === undefined) return undefined;
+    for (let at = path; at !== dirname(at) && isIn(workspace.root, at); at = dirname(at)) {
+      const folder = realPath(at);
+      const name = folder !== undefined && workspace.has(folder) ? nameIn(folder) : undefined;
+      if (folder !== undefined && name !== undefined) return { folder, at, name, base: workspace.root };
+    }
+    return undefined;
+  }
 }
 
 /** Why no upload is made of a folder; undefined where one is. @param given its absolute path */

@@ -7,9 +7,11 @@
  */
 import { type BuildFailure, build, type Location, type Plugin } from 'esbuild';
 import { withPragma } from '../../bundle/jsx.ts';
-import { type Resolution, resolveImport } from '../../bundle/resolve-import.ts';
+import { ImportGuards, withoutRequireResolve } from '../../bundle/optional-imports.ts';
+import type { Resolution } from '../../bundle/resolve-import.ts';
 import { SDK_ENTRIES } from '../../bundle/sdk-source.ts';
 import { sourceOptions } from '../../bundle/source-options.ts';
+import { resolveMapped, type Tsconfig, tsconfigOf } from '../../bundle/tsconfig.ts';
 import { loaderOf } from '../../bundle/virtual-files.ts';
 import { type DiskTree, type Package, type Place, pathOf, type Refusal } from './disk-tree.ts';
 
@@ -25,6 +27,8 @@ export interface FoundImport {
   readonly importer: Place;
   readonly kind: 'import' | 'require';
   readonly target: Place;
+  /** The `tsconfig.json` that said so. */
+  readonly by?: Tsconfig;
 }
 
 /** An import that leads nowhere. */
@@ -42,6 +46,8 @@ export interface ImportFault {
 export interface Reached {
   readonly imports: readonly FoundImport[];
   readonly faults: readonly ImportFault[];
+  /** The `tsconfig.json` of the entrypoint. */
+  readonly tsconfig?: Tsconfig;
 }
 
 /**
@@ -53,6 +59,8 @@ export async function reachFiles(tree: DiskTree, entry: string): Promise<Reached
   const imports: FoundImport[] = [];
   const start = pathOf({ package: tree.root, path: entry });
   tree.searchFrom(tree.root);
+  const config = tsconfigOf(tree, start);
+  const tsconfig = config && { tsconfig: config };
   try {
     await build({
       ...sourceOptions(tree, start, MODE),
@@ -61,33 +69,41 @@ export async function reachFiles(tree: DiskTree, entry: string): Promise<Reached
       outdir: 'out',
       sourcemap: false,
     });
-    return { imports, faults: [] };
+    return { imports, faults: [], ...tsconfig };
   } catch (cause) {
     const { errors } = cause as Partial<BuildFailure>;
     if (errors === undefined) throw cause;
     const faults = errors.flatMap(({ detail, location }): ImportFault[] =>
       isFault(detail) ? [{ ...detail.fault, ...(location && { location }) }] : [],
     );
-    return { imports, faults };
+    return { imports, faults, ...tsconfig };
   }
 }
 
 const reachingFiles = (tree: DiskTree, imports: FoundImport[]): Plugin => ({
   name: 'reached-files',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /.*/ }, ({ path, importer, kind, namespace }) => {
+    const guards = new ImportGuards();
+    onResolve({ filter: /.*/ }, async ({ path, importer, kind, namespace, with: attributes }) => {
       if (kind === 'entry-point') return { path, namespace: namespaceOf(tree.root) };
       const owner = packageIn(tree, namespace);
       if (owner === undefined || SDK_ENTRIES.has(path)) return { path, external: true };
-      const manner = kind === 'require-call' || kind === 'require-resolve' ? 'require' : 'import';
+      const manner = kind === 'require-call' ? 'require' : 'import';
       tree.searchFrom(owner);
-      const found = resolveImport(tree, path, importer, manner);
+      const found = resolveMapped(tree, path, importer, manner);
       if ('empty' in found) return { path: EMPTY, namespace: EMPTY };
       if ('node' in found) return { path, external: true };
       const from: Place = { package: owner, path: importer.slice(owner.folder.length + 1) };
       const target = 'path' in found ? tree.locate(found.path) : undefined;
+      const importable = target && loaderOf(target.path, attributes['type']) !== undefined;
+      const file = { path: importer, source: owner.files.get(from.path)?.bytes };
+      if (!importable && (await guards.guardOf({ ...file, loader: loaderOf(importer, '') }, path, kind))) {
+        target?.package.files.delete(target.path);
+        return { path: EMPTY, namespace: EMPTY };
+      }
       if (target === undefined) return { errors: [faultOf(tree, path, from, found)] };
-      imports.push({ specifier: path, importer: from, kind: manner, target });
+      const by = 'by' in found && found.by && { by: found.by };
+      imports.push({ specifier: path, importer: from, kind: manner, target, ...by });
       return { path: pathOf(target), namespace: namespaceOf(target.package) };
     });
     onLoad({ filter: /.*/ }, ({ path, namespace, with: attributes }) => {
@@ -95,8 +111,13 @@ const reachingFiles = (tree: DiskTree, imports: FoundImport[]): Plugin => ({
       const loader = loaderOf(path, attributes['type']);
       const bytes = owner?.files.get(path.slice(owner.folder.length + 1))?.bytes;
       // The rest is nothing of the upload: an empty module, or a file that a pattern matched.
-      if (bytes === undefined || loader === undefined) return { contents: '', loader: 'js' };
-      return { contents: loader === 'tsx' || loader === 'jsx' ? withPragma(bytes) : bytes, loader };
+      if (owner === undefined || bytes === undefined || loader === undefined)
+        return { contents: '', loader: 'js' };
+      const text = withoutRequireResolve(bytes, loader, (specifier) => {
+        tree.searchFrom(owner);
+        return !('fault' in resolveMapped(tree, specifier, path, 'require'));
+      });
+      return { contents: loader === 'tsx' || loader === 'jsx' ? withPragma(text) : text, loader };
     });
   },
 });

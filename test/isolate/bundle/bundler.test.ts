@@ -120,6 +120,108 @@ describe('a script', () => {
     expect(await evaluate({ ...RUNTIME, ...files }, 'index.tsx')).toEqual(tree);
   });
 
+  const FIELD = 'class A { x!: number; constructor() {} } export default Object.keys(new A());';
+  const SEEN = 'import { a } from "~shared"; import { b } from "@/lib/b"; export default [a, b];';
+  const SHARED = { 'shared/index.ts': 'export const a = 1;', 'src/lib/b.ts': 'export const b = 2;' };
+  const PATHS = { '@/*': ['./gone/*', './src/*'], '~shared': ['./shared'] };
+  test.each<[what: string, tsconfig: object, files: Record<string, string>, value: unknown]>([
+    ['paths', { compilerOptions: { paths: PATHS } }, { ...SHARED, 'index.ts': SEEN }, [1, 2]],
+    [
+      'paths below baseUrl',
+      { compilerOptions: { baseUrl: 'src', paths: { '~shared': ['../shared/index.ts'], '@/*': ['*'] } } },
+      { ...SHARED, 'index.ts': SEEN },
+      [1, 2],
+    ],
+    [
+      'baseUrl, and packages besides',
+      { compilerOptions: { baseUrl: './src' } },
+      {
+        ...{ ...SHARED, 'node_modules/c/index.js': 'exports.c = 3;' },
+        'index.ts': 'import { b } from "lib/b.js"; import { c } from "c"; export default [b, c];',
+      },
+      [2, 3],
+    ],
+    [
+      'the longest prefix of paths, and the main file of a folder',
+      {
+        compilerOptions: {
+          paths: { '*': ['shared/*'], '#a/*': ['./packages/*'], '#a/x/*': ['./src/lib/*'] },
+        },
+      },
+      {
+        ...{
+          ...SHARED,
+          'packages/ui/package.json': '{"main": "./ui.ts"}',
+          'packages/ui/ui.ts': 'export const ui = 4;',
+        },
+        'index.ts': 'import { b } from "#a/x/b"; import { ui } from "#a/ui"; export default [b, ui];',
+      },
+      [2, 4],
+    ],
+    [
+      'files that it extends: packages, the last of many, the folder of the first one',
+      { extends: ['@tsconfig/strictest', './configs/one', './configs/two.json'] },
+      {
+        'node_modules/@tsconfig/strictest/tsconfig.json':
+          '{"compilerOptions": {"useDefineForClassFields": true}}',
+        'configs/one.json':
+          '{"extends": "./two.json", "compilerOptions": {"useDefineForClassFields": false}}',
+        'configs/two.json':
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: so is it written
+          '{"compilerOptions": {"paths": {"@/*": ["${configDir}/src/*"], "~shared": ["../shared"]}}}',
+        ...{
+          ...SHARED,
+          'index.ts': `${FIELD.slice(0, FIELD.indexOf(' export'))} ${SEEN.replace('[', '[...Object.keys(new A()), ')}`,
+        },
+      },
+      [1, 2],
+    ],
+    [
+      'useDefineForClassFields',
+      { compilerOptions: { useDefineForClassFields: false } },
+      { 'index.ts': FIELD },
+      [],
+    ],
+    [
+      'its target for fields of classes',
+      { compilerOptions: { target: 'ES2020' } },
+      { 'index.ts': FIELD },
+      [],
+    ],
+    ['nothing, for fields of classes', {}, { 'index.ts': FIELD }, ['x']],
+    [
+      'experimentalDecorators',
+      { compilerOptions: { experimentalDecorators: true } },
+      {
+        'index.ts': `
+          const log: unknown[] = [];
+          const note = (target: any, key: any, at?: any) => { log.push([typeof target, key, typeof at]); };
+          @((target: any) => note(target, 'class')) class A { @note name = 'n'; constructor(@note private db: any) {} }
+          export default [...log, typeof A];`,
+      },
+      [
+        ['object', 'name', 'undefined'],
+        ['function', undefined, 'number'],
+        ['function', 'class', 'undefined'],
+        'function',
+      ],
+    ],
+  ])('is compiled as its tsconfig says: %s', async (_what, tsconfig, files, value) => {
+    expect(await evaluate({ 'tsconfig.json': JSON.stringify(tsconfig), ...files })).toEqual(value);
+  });
+
+  test('tells what a tsconfig says in vain', async () => {
+    const tsconfig = '{"extends": "@tsconfig/gone", "compilerOptions": {"emitDecoratorMetadata": true}}';
+    const files = { 'jsconfig.json': tsconfig, 'index.js': 'export default 1;' };
+    expect(await bundled(uploaded(files), 'index.js')).toMatchObject({
+      ok: true,
+      warnings: [
+        { message: 'jsconfig.json extends "@tsconfig/gone", which is not in the upload.' },
+        { message: expect.stringContaining('"emitDecoratorMetadata" of jsconfig.json has no effect') },
+      ],
+    });
+  });
+
   test('finds files as TypeScript does: without extension, by the ".js" of a ".ts", by the index of a folder', async () => {
     const files = {
       'index.ts': `
@@ -286,16 +388,26 @@ describe('the host', () => {
     expect(required).toMatchObject({ file: 'index.js', line: 1 });
   });
 
-  test("reads nothing of a tenant's tsconfig but the names of its JSX runtime", async () => {
+  test("finds nothing by a tenant's tsconfig that is not in the upload", async () => {
+    const tsconfig = {
+      extends: ['/etc/passwd', '../../../package.json', './tsconfig.json', './circle.json'],
+      compilerOptions: {
+        ...{ jsxImportSource: 'evil', target: 'es1"', baseUrl: '../..', experimentalDecorators: 'yes' },
+        paths: { '*': ['/*', '../../../../../etc/*'], esbuild: [process.execPath], 'a*b*': ['*'], bad: 1 },
+      },
+    };
+    const circle = '{"extends": "./tsconfig.json", "compilerOptions": {"paths": {"*": ["../*"]}}}';
+    const files = { 'tsconfig.json': JSON.stringify(tsconfig), 'circle.json': circle };
     const script = await scriptOf(
-      uploaded({
-        'tsconfig.json':
-          '{"extends": "/etc/passwd", "compilerOptions": {"jsxImportSource": "evil", "paths": {"*": ["/*"]}}}',
-        'index.tsx': 'export default <block />;',
-      }),
+      uploaded({ ...files, 'index.tsx': 'export default <block />;' }),
       'index.tsx',
     );
     expect(script).toContain('jsx("block"');
+    for (const specifier of ['passwd', 'esbuild', 'yaml', '/etc/passwd', 'aabb']) {
+      const index = `import x from ${JSON.stringify(specifier)}; export default x;`;
+      const [found] = await refused({ ...files, 'index.ts': index });
+      expect(found?.message).toMatch(/leads to no file of the upload/);
+    }
   });
 
   test('does not expose the other files of the SDK', async () => {

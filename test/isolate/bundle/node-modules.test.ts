@@ -218,7 +218,7 @@ describe('a module that an isolate does not have', () => {
   });
 
   test('is refused with the importing package, its file and its line', async () => {
-    const code = `'use strict';\nconst net = require('net');\nexports.connect = () => net.connect(1);`;
+    const code = `// 'net' of 'node:net'\nconst net = require('net'); const name = 'net';\nexports.connect = () => net.connect(1);`;
     expect(await refused(pg(code))).toEqual([
       expect.objectContaining({
         severity: 'error',
@@ -292,5 +292,68 @@ describe('a module that an isolate does not have', () => {
     const connect = await evaluate<(name: string) => void>(files);
     expect(() => connect('zlib')).toThrow(/^zlib\.gunzipSync of Node\.js/);
     expect(() => connect('https')).toThrow(/^https\.request of Node\.js/);
+  });
+});
+
+describe('what an upload does not have', () => {
+  test('throws the error of Node.js each time, where code expects it', async () => {
+    const files = {
+      'index.ts': `
+        import { codes } from './optional.cjs';
+        const name = 'com' + 'puted';
+        const caught = async (run: () => unknown) => { try { return await run(); } catch (error) { return error.code; } };
+        export default async (ask = false) => [
+          ...codes(),
+          await import('absent').catch(({ message }) => message),
+          await import('absent').then(() => 1).catch(({ code }) => code),
+          await import('absent').then(() => 1, ({ code }) => code),
+          (await Promise.allSettled([import('./absent.ts')]))[0].reason.code,
+          ask ? require('never') : 'not asked',
+          await caught(() => require(name)),
+        ];`,
+      'optional.cjs': `
+        exports.codes = () => {
+          const seen = [];
+          for (let i = 0; i < 2; i++) try { require('bufferutil'); } catch ({ code, message }) { seen.push(code, message); }
+          try { require.resolve('bufferutil'); } catch ({ code }) { seen.push(code); }
+          try { seen.push(require.resolve('./there.js')); } catch ({ code }) { seen.push(code); }
+          try { require('./build/native.node'); } catch ({ code }) { seen.push(code); }
+          try { require('fs'); } catch ({ code }) { seen.push(code); }
+          if (typeof seen === 'string') require('fs/promises').readFile('a');
+          return seen;
+        };`,
+      ...{ 'there.js': '', 'build/native.node': 'ELF' },
+    };
+    const run = await evaluate<() => Promise<unknown>>(files);
+    expect(await run()).toEqual([
+      ...['MODULE_NOT_FOUND', "Cannot find module 'bufferutil'"],
+      ...['MODULE_NOT_FOUND', "Cannot find module 'bufferutil'", 'MODULE_NOT_FOUND'],
+      ...['./there.js', 'MODULE_NOT_FOUND', 'MODULE_NOT_FOUND', "Cannot find package 'absent'"],
+      ...['ERR_MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND'],
+      ...['not asked', 'MODULE_NOT_FOUND'],
+    ]);
+  });
+
+  test.each([
+    `require('gone');`,
+    `exports.x = require.resolve('gone');`,
+    `import('gone');`,
+    `import gone from 'gone'; export default gone;`,
+    `try { require('gone'); } catch {} require('gone');`,
+    `try { exports.later = () => require('gone'); } catch {}`,
+    `try { require('gone'); } finally {}`,
+    `/* require('gone') */ const text = "try { require('gone') } catch {}"; exports.x = [text, require('gone')];`,
+  ])('is refused by its name where nothing expects it: %s', async (code) => {
+    expect(await refused({ 'index.ts': code })).toMatchObject([
+      { severity: 'error', file: 'index.ts', line: 1, message: 'Package "gone" is not in the upload.' },
+    ]);
+  });
+
+  test('is named to the author where it may never be asked for', async () => {
+    const files = { 'index.js': `if (globalThis.asked) require('gone');`, 'other.js': '' };
+    const warnings = [
+      { file: 'index.js', line: 1, message: '"gone" is not in the upload: this import fails if it runs.' },
+    ];
+    expect(await bundled(uploaded(files), 'index.js')).toMatchObject({ ok: true, warnings });
   });
 });

@@ -8,6 +8,7 @@ import os from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { folderUpload } from '../../../src/cli/upload/folder-upload.ts';
+import { evaluate } from '../../support/bundle/uploaded.ts';
 import { annex } from '../../support/cli/annex-run.ts';
 import { folderWith, manifestOf } from '../../support/cli/author-folder.ts';
 
@@ -98,6 +99,91 @@ describe('a package is uploaded from where package managers keep it:', () => {
     const packages = paths.flatMap((path) => path.split('node_modules/').slice(1, 2)).sort();
     expect(packages).toEqual(expected);
   });
+});
+
+describe('the paths of a tsconfig', () => {
+  const WORKSPACE = {
+    'package.json': pkg('all', { workspaces: ['packages/*'] }),
+    'tsconfig.base.json': JSON.stringify({
+      compilerOptions: {
+        ...{ experimentalDecorators: true, outDir: 'secret' },
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: so is it written
+        paths: { '@acme/*': ['./packages/*/src'], '@/*': ['${configDir}/src/*'], '~key': ['./key.ts'] },
+      },
+    }),
+    'key.ts': '',
+    'packages/ui/package.json': pkg('@acme/ui'),
+    'packages/ui/tsconfig.json': '{"compilerOptions": {"paths": {"@/*": ["./src/deep/*"]}}}',
+    'packages/ui/src/index.ts': 'import { own } from "@/own"; export const ui = own;',
+    'packages/ui/src/deep/own.ts': 'export const own = "own";',
+    'packages/app/platform-manifest.yaml': manifestOf('app', 'src/index.ts'),
+    'packages/app/src/index.ts':
+      'import { ui } from "@acme/ui"; import { a } from "@/a"; export default [ui, a];',
+    'packages/app/src/a.ts': 'export const a = "a";',
+  };
+
+  test.each([
+    [
+      'a folder above',
+      {
+        'tsconfig.json':
+          '{"extends": "./tsconfig.base.json", "compilerOptions": {"paths": {"@acme/*": ["packages/*/src"], "@/*": ["packages/app/src/*"]}}}',
+      },
+    ],
+    ['its own', { 'packages/app/tsconfig.json': '{"extends": "../../tsconfig.base.json"}' }],
+  ])('lead into members of the workspace, also without links in node_modules: %s', async (_what, files) => {
+    const root = await laidOut({ ...WORKSPACE, ...files }, {});
+    const upload = await folderUpload({ folder: join(root, 'packages/app') });
+    expect(upload.problems).toEqual([]);
+    if (!('files' in upload)) throw new Error('no upload');
+    const contents = new Map([...upload.files].map(([path, { bytes }]) => [path, String(bytes)]));
+    expect(JSON.parse(contents.get('tsconfig.json') ?? '')).toEqual({
+      compilerOptions: {
+        experimentalDecorators: true,
+        paths: { '@acme/ui': ['./node_modules/@acme/ui/src/index.ts'], '@/a': ['./src/a.ts'] },
+      },
+    });
+    expect([...contents.keys()].sort()).toEqual([
+      ...['@acme/ui/src/deep/own.ts', '@acme/ui/src/index.ts', '@acme/ui/tsconfig.json'].map(
+        (path) => `node_modules/${path}`,
+      ),
+      ...['platform-manifest.yaml', 'src/a.ts', 'src/index.ts', 'tsconfig.json'],
+    ]);
+    expect(await evaluate(Object.fromEntries(contents), 'src/index.ts')).toEqual(['own', 'a']);
+  });
+
+  test('take no file along that is of no member, and name no package to install', async () => {
+    const root = await laidOut(
+      {
+        ...WORKSPACE,
+        'jsconfig.json': '{"extends": "./tsconfig.base.json"}',
+        'packages/app/src/index.ts': 'import "~key";\nimport "~none";',
+      },
+      { 'packages/ui/src/index.tsx': '../../../key.ts' },
+    );
+    const { problems } = await folderUpload({ folder: join(root, 'packages/app') });
+    expect(problems).toMatchObject([
+      {
+        ...{ file: 'src/index.ts', line: 1, hint: expect.stringContaining('a member of the same workspace') },
+        message: '"~key" is mapped by "paths" of jsconfig.json, and leads to no file of the upload.',
+      },
+      { line: 2, message: '"~none" is no name of a package, and no tsconfig.json maps it.' },
+    ]);
+  });
+});
+
+test('an import that code expects to fail is no problem of a folder', async () => {
+  const folder = await folderWith({
+    'platform-manifest.yaml': manifestOf('app', 'index.js'),
+    'index.js': `
+      try { require('absent'); } catch {} import('gone').catch(() => 0);
+      try { require('./build/native.node'); } catch {} try { require.resolve('there'); } catch {}`,
+    ...{ 'build/native.node': 'ELF', 'node_modules/there/index.js': '' },
+  });
+  const upload = await folderUpload({ folder });
+  expect(upload).toMatchObject({ problems: [] });
+  const paths = 'files' in upload ? [...upload.files.keys()].sort() : [];
+  expect(paths).toEqual(['index.js', 'node_modules/there/index.js', 'platform-manifest.yaml']);
 });
 
 // As in a container whose user has a number alone.

@@ -110,6 +110,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['build-problems.ts', 'bundler-wire.ts', 'jsx-in-typescript.ts', 'reading/'],
     ['bundle-result.ts', 'bundler-confinement.ts', 'source-options.ts', 'upload-form.ts', 'virtual-files.ts'],
     ['jsx.ts', 'spare-bundler.ts'],
+    ['tsconfig.ts'],
     ['glob-imports.ts', 'resolve-import.ts', 'bundler-message.ts', 'bundler-program.ts', 'sdk-exports.ts'],
   ],
   'src/store/': [
