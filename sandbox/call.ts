@@ -18,6 +18,7 @@ import { formatError } from './web/console/format-error.ts';
 import type { CallJobs } from './web/crypto/job-port.ts';
 import { DOMException } from './web/dom-exception.ts';
 import { utf8Length } from './web/encoding/utf8.ts';
+import type { TakenResponse } from './web/fetch/response.ts';
 import { arrayBufferByteLength, MapIntrinsic, mapDelete, mapGet, mapSet, slice } from './web/primordials.ts';
 import type { ByteSource } from './web/streams/byte-source.ts';
 
@@ -220,8 +221,9 @@ export class Calls {
   }
 
   /** Sends the answer, and ends the call with it if no promise is pending. */
-  respond(call: Call, status: number, headers: string, body: string | ArrayBuffer | undefined): void {
+  respond(call: Call, head: TakenResponse, body: string | ArrayBuffer | undefined): void {
     if (this.get(call.id) !== call) return;
+    const { status, statusText, headers } = head;
     const length = bodyLength(body, this.#settings.responseBodyBytes);
     // Attack: an answer of half a gigabyte. It is refused before it is copied across the bridge.
     if (length > this.#settings.responseBodyBytes) {
@@ -232,7 +234,7 @@ export class Calls {
     call.responded = true;
     if (body !== undefined && length > WHOLE_LENGTH_MAX) {
       call.pending += 1;
-      this.#emit('respond', call.id, status, headers, undefined, false, call.threw, true, length);
+      this.#emit('respond', call.id, status, headers, undefined, false, call.threw, true, length, statusText);
       const outbound = this.streams(call).sendWhole(OWN_STREAM, body);
       outbound.onDone = () => this.#release(call);
       outbound.send();
@@ -240,18 +242,19 @@ export class Calls {
     }
     const last = call.pending === 0;
     if (last) this.#finish(call);
-    this.#emit('respond', call.id, status, headers, body, last, call.threw, false, 0);
+    this.#emit('respond', call.id, status, headers, body, last, call.threw, false, 0, statusText);
   }
 
   /** Sends the head of the answer, and then its body as the tenant produces it. */
-  respondStream(call: Call, status: number, headers: string, source: ByteSource): void {
+  respondStream(call: Call, head: TakenResponse, source: ByteSource): void {
     if (this.get(call.id) !== call) {
       source.cancel(new DOMException('The call has ended', 'AbortError'));
       return;
     }
+    const { status, statusText, headers } = head;
     call.responded = true;
     call.pending += 1;
-    this.#emit('respond', call.id, status, headers, undefined, false, call.threw, true, 0);
+    this.#emit('respond', call.id, status, headers, undefined, false, call.threw, true, 0, statusText);
     void this.#stream(call, this.streams(call).send(OWN_STREAM, source));
   }
 

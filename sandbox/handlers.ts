@@ -54,9 +54,9 @@ export class Handlers {
       if (response === undefined) {
         throw new TypeError('The fetch handler must return a Response whose body has not been read.');
       }
-      const { status, headers, body } = response;
-      if (isByteSource(body)) this.#calls.respondStream(call, status, headers, body);
-      else this.#calls.respond(call, status, headers, body);
+      const { body } = response;
+      if (isByteSource(body)) this.#calls.respondStream(call, response, body);
+      else this.#calls.respond(call, response, body);
     } catch (thrown) {
       noteRefusal(thrown);
       this.#calls.fail(call, thrown);

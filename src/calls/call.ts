@@ -41,6 +41,8 @@ export interface CallResult {
 
 export interface CallResponse {
   readonly status: number;
+  /** The reason phrase, where the code gave one. */
+  readonly statusText?: string;
   readonly headers: [string, string][];
   /**
    * A stream fails with `BrokenOff` where the integration breaks it off, or the call ends before it

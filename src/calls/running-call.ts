@@ -10,7 +10,14 @@ import type { Egress } from '../egress/egress.ts';
 import type { AnnexError } from '../errors.ts';
 import type { LimitName, Limits } from '../limits.ts';
 import { scriptKey, type Target } from '../model/target.ts';
-import type { CallEnd, FetchMessage, LogLevel, Outcome, StreamMessage } from '../protocol/wire.ts';
+import type {
+  CallEnd,
+  FetchMessage,
+  LogLevel,
+  Outcome,
+  ResponseHead,
+  StreamMessage,
+} from '../protocol/wire.ts';
 import type { Caller, CallObserver, CallResponse, CallResult, Envelope } from './call.ts';
 import { CallTraffic } from './call-traffic.ts';
 import type { IncomingBodies } from './incoming-body.ts';
@@ -128,22 +135,23 @@ export class RunningCall implements CellTask {
     this.#parts.placed(this, cell);
   }
 
-  response(status: number, headers: [string, string][], bytes: Buffer, more?: true | 'whole'): boolean {
+  response({ status, statusText, headers, more }: ResponseHead, bytes: Buffer): boolean {
     // Attack: a cell that was taken over replaces an answer, or opens the stream of the first one
     // again.
     if (this.#answered || this.#collecting) return false;
+    const head = statusText === undefined ? { status, headers } : { status, statusText, headers };
     if (more === 'whole') {
       this.#collecting = true;
       this.#open().collectAnswer((body) => {
         this.#answered = true;
-        this.#resolve(this.#resultOf({ status, headers, body }));
+        this.#resolve(this.#resultOf({ ...head, body }));
       });
       return true;
     }
     this.#answered = true;
     this.clientPaced ||= more === true;
     const body = more ? this.#open().answer() : bytes;
-    this.#resolve(this.#resultOf({ status, headers, body }));
+    this.#resolve(this.#resultOf({ ...head, body }));
     return true;
   }
 

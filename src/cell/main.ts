@@ -180,11 +180,8 @@ class Cell {
   #listener(): IsolateListener {
     return {
       log: (call, level, text) => this.#send({ t: 'log', id: call.id, level }, Buffer.from(text)),
-      answered: (call, { status, headers, body, more }, end) =>
-        this.#send(
-          { t: 'response', id: call.id, status, headers, ...(more && { more }), ...(end && { end }) },
-          body,
-        ),
+      answered: ({ id }, { body, more, ...head }, end) =>
+        this.#send({ t: 'response', id, ...head, ...(more && { more }), ...(end && { end }) }, body),
       sent: (message, bytes) => this.#send(message, bytes),
       ended: ({ id }, end) => {
         if (!this.#probed.has(id)) return this.#send({ t: 'end', id, end });

@@ -13,6 +13,7 @@ import type {
   FetchMessage,
   HostMessage,
   LogLevel,
+  ResponseHead,
   ScriptExports,
   StreamMessage,
 } from '../protocol/wire.ts';
@@ -50,7 +51,7 @@ export interface CellTask {
    * collected.
    * @returns false where the call was answered before
    */
-  response?(status: number, headers: [string, string][], body: Buffer, more?: true | 'whole'): boolean;
+  response?(head: ResponseHead, body: Buffer): boolean;
   /** A part of a stream. @returns false where the cell broke a rule of streams */
   stream?(message: StreamMessage, bytes: Buffer): boolean;
   /** A fetch begins. @returns false where the cell broke a rule of fetches */

@@ -66,8 +66,7 @@ export class InFlightTasks {
         task.log(message.level, body.toString('utf8'));
         return undefined;
       case 'response':
-        if (!task.response?.(message.status, message.headers, body, message.more))
-          return 'answered a call twice';
+        if (!task.response?.(message, body)) return 'answered a call twice';
         return message.end && this.#finish(message.id, inFlight, message.end);
       // The prelude keeps the following rules; a cell that breaks one no longer runs the program
       // that was started.

@@ -83,7 +83,7 @@ export type Emission =
   /**
    * The answer. `headers` is `name LF value LF name LF value …`. With `last`, the call is over too;
    * with `more`, the body follows as stream 0. Where `wholeLength` is not 0, the body is complete
-   * already, and follows in pieces.
+   * already, and follows in pieces. `statusText` is the reason phrase, where there is one.
    */
   | [
       kind: 'respond',
@@ -95,6 +95,7 @@ export type Emission =
       threw: boolean,
       more: boolean,
       wholeLength: number,
+      statusText: string | undefined,
     ]
   /** A part of a stream. A chunk is a string where it is a piece of a complete body. */
   | StreamPart<string | ArrayBuffer>

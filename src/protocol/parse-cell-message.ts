@@ -73,15 +73,22 @@ export function parseCellMessage(head: unknown): CellMessage | undefined {
 }
 
 function parseResponse(head: Record<string, unknown>): CellMessage | undefined {
-  const { id, status } = head;
+  const { id, status, statusText, more } = head;
   if (!isId(id) || !isCount(status) || status < 200 || status > 599) return undefined;
   const headers = parseHeaders(head['headers']);
-  const { more } = head;
   if (headers === undefined) return undefined;
-  if (more === true || more === 'whole') return { t: 'response', id, status, headers, more };
-  if (head['end'] === undefined) return { t: 'response', id, status, headers };
+  const message = { t: 'response' as const, id, status, headers };
+  // Attack: a line break, which would end the status line, and begin a header of the code's own.
+  if (
+    statusText !== undefined &&
+    !(isText(statusText, WIRE_BOUNDS.reasonChars) && HEADER_VALUE.test(statusText))
+  )
+    return undefined;
+  const read = statusText === undefined ? message : { ...message, statusText };
+  if (more === true || more === 'whole') return { ...read, more };
+  if (head['end'] === undefined) return read;
   const end = parseEnd(head['end']);
-  return end && { t: 'response', id, status, headers, end };
+  return end && { ...read, end };
 }
 
 function parseStream(t: StreamMessage['t'], head: Record<string, unknown>): CellMessage | undefined {

@@ -169,6 +169,15 @@ export interface FetchMessage {
  */
 type More = true | 'whole';
 
+/** The head of an answer. */
+export interface ResponseHead {
+  status: number;
+  /** The reason phrase (RFC 9112, section 4), where the code gave one. */
+  statusText?: string;
+  headers: [string, string][];
+  more?: More;
+}
+
 /** Messages of a cell to the host. */
 export type CellMessage =
   | StreamMessage
@@ -178,7 +187,7 @@ export type CellMessage =
   /** Bytes: the text of one log line of a call. */
   | { t: 'log'; id: number; level: LogLevel }
   /** Bytes: the body, unless that follows as stream 0. With `end`, the call is over too. */
-  | { t: 'response'; id: number; status: number; headers: [string, string][]; more?: More; end?: CallEnd }
+  | (ResponseHead & { t: 'response'; id: number; end?: CallEnd })
   | { t: 'end'; id: number; end: CallEnd }
   /** The tenant has seen the call; sent only where no other message shows it. */
   | { t: 'begun'; id: number }
@@ -249,6 +258,8 @@ export const WIRE_BOUNDS = {
   /** Streams of one call. */
   streams: 10_000,
   urlChars: 64 * 1024,
+  /** Of a reason phrase; a longer one is not sent. */
+  reasonChars: 256,
   names: 1_000,
   nameChars: 256,
   cpuMs: 3_600_000,

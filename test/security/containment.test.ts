@@ -116,7 +116,12 @@ describe('a call that passes a limit', () => {
     await expect
       .poll(() => annex.log(worker))
       .toMatchObject([
-        { level: 'error', text: expect.stringContaining('Unhandled promise rejection: not handled') },
+        {
+          level: 'error',
+          text: expect.stringMatching(
+            /^Unhandled promise rejection: Error: not handled(?:\n {4}at (?:[\w.]+ \()?index\.js:\d+:\d+\)?)+$/,
+          ),
+        },
       ]);
   });
 

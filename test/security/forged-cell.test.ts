@@ -113,6 +113,11 @@ test.each([
     `send({ t: 'inspected', target: 1 }, Buffer.from('{"method":"Debugger.paused"}'));`,
     'malformed message',
   ],
+  [
+    'a reason with a line break',
+    `send({ t: 'response', id: 7, status: 200, statusText: 'OK\\r\\nset-cookie: b', headers: [] });`,
+    'malformed',
+  ],
   ['an invalid status', `send({ t: 'response', id: 7, status: 99, headers: [] });`, 'malformed'],
   ["another tenant's script", `send({ t: 'need', script: 'other@1' });`, 'script of none of its calls'],
   [
@@ -152,7 +157,7 @@ test('a call takes one answer: a second one ends the cell', async () => {
     `const response = { t: 'response', id: 7, headers: [] };
      send({ ...response, status: 201 }); send({ ...response, status: 202 });`,
     {
-      response(status) {
+      response({ status }) {
         answers.push(status);
         return answers.length === 1;
       },

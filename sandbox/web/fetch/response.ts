@@ -53,6 +53,8 @@ export type ResponseType = 'basic' | 'default' | 'error' | 'opaqueredirect';
 /** An answer as it leaves the isolate. */
 export interface TakenResponse {
   readonly status: number;
+  /** Undefined for none. */
+  readonly statusText: string | undefined;
   /** `name\nvalue\nname\nvalue…`, lower-case names, in the order of insertion; empty for none. */
   readonly headers: string;
   /**
@@ -116,7 +118,8 @@ export class Response implements BodyMixin {
       const body = response.#body;
       if (body !== undefined && isUnusable(body)) return undefined;
       const headers = flatText(response.#list);
-      return { status: response.#status, headers, body: body && takeBody(body) };
+      const statusText = response.#statusText || undefined;
+      return { status: response.#status, statusText, headers, body: body && takeBody(body) };
     };
 
     makeResponse = ({ status, statusText, headers, url, redirected, body, type = 'basic' }) => {

@@ -60,6 +60,8 @@ export interface CallInput {
  */
 export interface Answer {
   readonly status: number;
+  /** The reason phrase, where the code gave one. */
+  readonly statusText?: string;
   readonly headers: [string, string][];
   readonly body: Buffer;
   /**

@@ -22,14 +22,16 @@ import type { Answer } from './cell-call.ts';
 const EMPTY = Buffer.alloc(0);
 
 /** @returns undefined where any part is malformed. */
-export function readAnswer([, , status, headers, body, , , more, wholeLength]: EmissionOf<'respond'>):
-  | Answer
-  | undefined {
+export function readAnswer(emission: EmissionOf<'respond'>): Answer | undefined {
+  const [, , status, headers, body, , , more, wholeLength, statusText] = emission;
   const follows = isInteger(wholeLength) && wholeLength > 0 ? 'whole' : true;
   if (!isInteger(status) || status < 200 || status > 599) return undefined;
   const pairs = readHeaders(headers);
   const bytes = readBody(body);
-  return pairs && bytes && { status, headers: pairs, body: bytes, more: more === true && follows };
+  if (statusText !== undefined && (typeof statusText !== 'string' || !HEADER_VALUE.test(statusText)))
+    return undefined;
+  const reason = statusText !== undefined && statusText.length <= WIRE_BOUNDS.reasonChars && { statusText };
+  return pairs && bytes && { status, ...reason, headers: pairs, body: bytes, more: more === true && follows };
 }
 
 export type EmissionOf<Kind> = Extract<Emission, [kind: Kind, ...rest: unknown[]]>;

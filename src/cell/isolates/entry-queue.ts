@@ -73,6 +73,20 @@ export interface EntryQueueParts {
   readonly listener: EntryListener;
 }
 
+/** Where the stack of an error leaves the isolate: below it are paths of the host. */
+const BOUNDARY = '\n    at (<isolated-vm boundary>)';
+/** What isolated-vm says of an object without `message` and `stack`. */
+const NO_ERROR = 'An object was thrown from supplied code within isolated-vm';
+
+/** What a failed entry leaves: its texts are copies of those in the isolate. */
+function failureText(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const { name, message, stack = '' } = thrown;
+  if (message.startsWith(NO_ERROR)) return 'an object that is no Error, and has no stack.';
+  const end = stack.indexOf(BOUNDARY);
+  return end < 0 ? `${name}: ${message}` : stack.slice(0, end);
+}
+
 export class EntryQueue implements Runnable {
   readonly holder: string;
   readonly #engine: Engine;
@@ -293,20 +307,19 @@ export class EntryQueue implements Runnable {
   }
 
   /**
-   * @returns the error's message, bounded; isolated-vm copies its texts out, and nothing else of it
-   * is read
+   * @returns name, message and stack of the error, bounded; isolated-vm copies these texts out, and
+   * nothing else of it is read
    */
   async #applied(entry: Entry<Uint8Array>): Promise<string | undefined> {
     try {
       await this.#enter.apply(undefined, this.#transferable(entry));
       return undefined;
     } catch (thrown) {
-      // Not the stack: it continues below the boundary, with paths of the host.
-      const message = thrown instanceof Error ? thrown.message : String(thrown);
+      const text = failureText(thrown);
       // Attack: rejections with messages of megabytes. This one has already been copied, so its
       // call pays for it.
-      this.chargeMainThread(message.length * FAILURE_MS_PER_CHAR);
-      return message.slice(0, FAILURE_CHARS);
+      this.chargeMainThread(text.length * FAILURE_MS_PER_CHAR);
+      return text.slice(0, FAILURE_CHARS);
     }
   }
 

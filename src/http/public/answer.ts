@@ -32,7 +32,7 @@ export function sendAnswer(
   pagePolicy?: string,
 ): { readonly withheld?: ReadonlySet<string> } {
   const { req: request } = raw;
-  const { status, headers, body } = response;
+  const { status, statusText, headers, body } = response;
   const { flat, withheld } = answerHeaders(headers, cookieScope);
   const bodiless = BODILESS_STATUSES.has(status);
   // An answer without a body is no page; and headers of a 304 would replace those of the cached
@@ -42,7 +42,8 @@ export function sendAnswer(
   if (length !== undefined) flat.push('content-length', length);
   // The rest of an upload is unread: the connection cannot carry another request.
   if (!request.complete) flat.push('connection', 'close');
-  raw.writeHead(status, flat);
+  if (statusText === undefined) raw.writeHead(status, flat);
+  else raw.writeHead(status, statusText, flat);
   if (request.method === 'HEAD' || bodiless) {
     if (!Buffer.isBuffer(body)) body.destroy();
     raw.end();
@@ -89,7 +90,8 @@ function contentLength(
  * connection: an ordinary end would present half an answer as a whole one.
  */
 function sendStream(request: IncomingMessage, raw: ServerResponse, body: Readable): void {
-  raw.flushHeaders();
+  // Not `flushHeaders`, which writes the head as UTF-8: bytes of a header above 0x7f would be two.
+  raw.write(Buffer.alloc(0));
   // HTTP/1.0 has no chunks: the body ends with the connection, and only a reset marks it as
   // incomplete.
   if (request.httpVersion === '1.0') {

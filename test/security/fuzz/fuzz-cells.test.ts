@@ -109,7 +109,7 @@ test('whatever a cell sends, the host ends each of its calls once, and blames on
             script: 'own@1',
             wallMs: 5_000,
             log: () => undefined,
-            response: (_status, _headers, _body, more) => {
+            response: ({ more }) => {
               if (answered.has(id)) return false;
               answered.add(id);
               answers += 1;

@@ -78,6 +78,30 @@ describe('on an origin that endpoints share', () => {
     expect(headers.filter((line) => line.toLowerCase() === `${name}: 77`)).toEqual([]);
   });
 
+  test('the reason phrase is the statusText of the code, and never more than one line', async () => {
+    const source = `export default { async fetch(envelope) {
+      const { request } = JSON.parse(await (await envelope.formData()).get('event'));
+      const [statusText, streamed] = JSON.parse(decodeURIComponent(new URL(request.url).search.slice(1)));
+      try { return new Response(streamed ? new Blob(['a']).stream() : 'a', { status: 404, statusText }); }
+      catch (error) { return new Response('', { statusText: error.name }); }
+    } };`;
+    const { endpoint } = await annex.deploy('reasons', source);
+    const { host, pathname } = new URL(endpoint);
+    for (const [given, line] of [
+      ['Not here, \xe4nd "gone"', 'HTTP/1.1 404 Not here, \xe4nd "gone"'],
+      ['', 'HTTP/1.1 404 Not Found'],
+      ['x'.repeat(257), 'HTTP/1.1 404 Not Found'],
+      ['OK\r\nset-cookie: a=b', 'HTTP/1.1 200 TypeError'],
+      ['a\u2028b', 'HTTP/1.1 200 TypeError'],
+    ] as const)
+      for (const streamed of [false, true]) {
+        const query = encodeURIComponent(JSON.stringify([given, streamed]));
+        const request = `GET ${pathname}?${query} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
+        const answer = await exchange(annex.service.publicUrl, request);
+        expect(answer.slice(0, answer.indexOf('\r\n'))).toBe(line);
+      }
+  });
+
   test('a cookie stays below its endpoint', async () => {
     const path = new URL(worker.endpoint).pathname;
     const headers = await answered(annex, worker, [

@@ -260,8 +260,8 @@ describe('a cell', () => {
               logged += text;
             },
             placed: () => undefined,
-            response: (answered: number) => {
-              status = answered;
+            response: (answered) => {
+              status = answered.status;
               return true;
             },
             end: (end: CallEnd) => resolve({ end, logged, ...(status !== undefined && { status }) }),
