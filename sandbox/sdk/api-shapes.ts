@@ -64,9 +64,20 @@ export interface ApiIntegration {
   };
   /** The settings of the manifest, by level: account, space and site. */
   readonly configurations: Readonly<Record<string, unknown>>;
+  /** Whether it comes with Annex. */
+  readonly verified: boolean;
+  /** The organization that owns it. */
   readonly owner: {
-    /** The organization that owns it. */
+    readonly object: 'organization';
     readonly id: string;
+    /** The id: the product alone knows another. */
+    readonly title: string;
+    readonly urls: {
+      /** Its record in the API of the product. */
+      readonly location: string;
+      /** Its page in the host product. */
+      readonly app?: string;
+    };
   };
   readonly permissions: {
     /** Whether the token may publish and manage it. */

@@ -55,6 +55,7 @@ export interface IntegrationUrls extends Urls {
 
 /** The integration, at the version that runs. */
 export interface IntegrationDetails {
+  readonly object: 'integration';
   /** Unique name, from the manifest. */
   readonly name: string;
   /** Name that people see. */
@@ -65,14 +66,31 @@ export interface IntegrationDetails {
   readonly version: number;
   /** Which organizations can install it (docs/contract/manifest.md#visibility). */
   readonly visibility: 'private' | 'unlisted' | 'public';
+  /** Levels at which it can be installed (docs/contract/manifest.md#members). */
+  readonly target: 'all' | 'organization' | 'space' | 'site';
+  /** Whether it comes with Annex. */
+  readonly verified: boolean;
   /** Permissions of the manifest, such as `space:content:read`. */
   readonly scopes: readonly string[];
   /** Categories of the manifest. */
   readonly categories: readonly string[];
   /** Links of the manifest. */
   readonly externalLinks: readonly { readonly label: string; readonly url: string }[];
-  /** The organization that owns the integration. */
-  readonly owner: { readonly id: string };
+  /** URLs of the manifest's preview images. */
+  readonly previewImages: readonly string[];
+  /**
+   * The organization that owns the integration. In an envelope it may have further members, which
+   * the product has sent.
+   */
+  readonly owner: {
+    readonly object: 'organization';
+    readonly id: string;
+    /** The id, where the product says no other. */
+    readonly title: string;
+    readonly urls: Pick<Urls, 'location' | 'app'>;
+  };
+  /** Whether the code may publish and manage the integration: never. */
+  readonly permissions: { readonly admin: false };
   /** Its endpoint is that of the most specific target of this call. */
   readonly urls: IntegrationUrls;
 }
@@ -93,6 +111,8 @@ export interface Installation<C extends Configuration = AccountConfiguration> {
   readonly space_selection: 'all' | 'selected';
   /** Whether the installation covers every site, or only those with a site installation. */
   readonly site_selection: 'all' | 'selected';
+  /** Number of spaces that it was added to. */
+  readonly spaces: number;
   /** Settings of the organization, `oauth_credentials` included. Unset properties are absent. */
   readonly configuration: Partial<C>;
   /** Ids in other systems, assigned by the integration: at most 5, of at most 256 characters. */

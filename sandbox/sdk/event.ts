@@ -28,7 +28,7 @@ export interface Auth {
   readonly userId: string;
 }
 
-/** A person who viewed a page. */
+/** Who viewed a page. */
 export interface Visitor {
   /** Id that the host product gives the visitor. */
   readonly anonymousId: string;
@@ -40,6 +40,8 @@ export interface Visitor {
   readonly cookies: Readonly<Record<string, string>>;
   /** Language of the visitor. */
   readonly language?: string;
+  /** Whether it is a person, or a program that reads for one; absent where it is not known. */
+  readonly type?: 'human' | 'agent';
 }
 
 /**

@@ -26,6 +26,16 @@ export interface EndpointUrls {
   readonly publicContentEndpoint: string;
 }
 
+/** The organization that owns an integration. Annex owns no organizations: the product names them. */
+export interface Owner {
+  readonly object: 'organization';
+  readonly id: string;
+  /** The id, where no sender of an envelope says another. */
+  readonly title: string;
+  /** Its record in the product's API, and its page. */
+  readonly urls: Pick<TargetUrls, 'location' | 'app'>;
+}
+
 /** URLs of a target. */
 export interface TargetUrls extends EndpointUrls {
   /** Its record in the API. */
@@ -69,6 +79,13 @@ export function integrationUrls(
     ...(bases.oauthUrl && { oauthCallback: oauthCallbackUrl(bases.oauthUrl, name) }),
   };
 }
+
+export const ownerOf = (bases: UrlBases, organization: string): Owner => ({
+  object: 'organization',
+  id: organization,
+  title: organization,
+  urls: located(bases, `/organizations/${organization}`),
+});
 
 /** The redirect URL of an integration. @param oauthUrl base of all redirect URLs */
 export const oauthCallbackUrl = (oauthUrl: string, integration: string): string =>

@@ -8,21 +8,29 @@
  * Members are present in two shapes: nested, and flat for the most specific target. The SDK renames
  * some for its users (`sandbox/sdk/sdk-environment.ts`).
  */
-import type { IntegrationUrls, TargetUrls } from './endpoint-urls.ts';
+import type { IntegrationUrls, Owner, TargetUrls } from './endpoint-urls.ts';
+import { BUILT_IN_ORGANIZATION } from './identifiers.ts';
 import type { InstallationStatus, Selection, TargetName } from './installation.ts';
 import type { PublishedManifest } from './manifest/manifest.ts';
 import type { Visibility } from './manifest/visibility.ts';
 
 export interface EnvironmentIntegration {
+  readonly object: 'integration';
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly version: number;
   readonly visibility: Visibility;
+  readonly target: PublishedManifest['target'];
+  readonly verified: boolean;
   readonly scopes: readonly string[];
   readonly categories: readonly string[];
   readonly externalLinks: PublishedManifest['externalLinks'];
-  readonly owner: { readonly id: string };
+  /** URLs. */
+  readonly previewImages: readonly string[];
+  readonly owner: Owner;
+  /** Whether the code may publish and manage the integration: never. */
+  readonly permissions: { readonly admin: false };
   /** Its endpoint is the integration's own. */
   readonly urls: IntegrationUrls;
 }
@@ -41,6 +49,8 @@ export interface EnvironmentInstallation extends EnvironmentTarget {
   readonly target: { readonly organization: string };
   readonly space_selection: Selection;
   readonly site_selection: Selection;
+  /** Number of spaces that it was added to. */
+  readonly spaces: number;
   /** ISO 8601. */
   readonly createdAt: string;
   /** ISO 8601. */
@@ -122,11 +132,15 @@ export interface EnvironmentParts {
   readonly secrets: ReadonlyMap<string, string>;
   readonly signingSecrets: SigningSecrets;
   readonly urls: IntegrationUrls;
+  readonly owner: Owner;
+  /** URLs. */
+  readonly previewImages: readonly string[];
   /** Absent at the integration's own endpoint. */
   readonly installation?: TargetParts & {
     readonly organization: string;
     readonly spaceSelection: Selection;
     readonly siteSelection: Selection;
+    readonly spaces: number;
     /** Milliseconds since 1970. */
     readonly createdAt: number;
     readonly updatedAt: number;
@@ -145,20 +159,28 @@ export function buildEnvironment(parts: EnvironmentParts): Omit<Environment, 'ap
     secrets: named(manifest.secrets, parts.secrets),
     signingSecrets: parts.signingSecrets,
     integration: {
+      object: 'integration',
       name: manifest.name,
       title: manifest.title,
       description: manifest.description,
       version: parts.version,
       visibility: manifest.visibility,
+      target: manifest.target,
+      verified: isVerified(manifest.organization),
       scopes: manifest.scopes,
       categories: manifest.categories,
       externalLinks: manifest.externalLinks,
-      owner: { id: manifest.organization },
+      previewImages: parts.previewImages,
+      owner: parts.owner,
+      permissions: { admin: false },
       urls: parts.urls,
     },
     ...(installation && installedMembers(manifest.name, installationView(installation), below)),
   };
 }
+
+/** Whether an integration of this owner comes with Annex, which vouches for its code. */
+export const isVerified = (organization: string): boolean => organization === BUILT_IN_ORGANIZATION;
 
 /** The members of an installation and of the target below it, nested and flat. */
 function installedMembers(
@@ -200,6 +222,7 @@ const installationView = (
   target: { organization: installation.organization },
   space_selection: installation.spaceSelection,
   site_selection: installation.siteSelection,
+  spaces: installation.spaces,
   ...targetView(installation),
   createdAt: new Date(installation.createdAt).toISOString(),
   updatedAt: new Date(installation.updatedAt).toISOString(),

@@ -27,6 +27,7 @@ const Visitor = Type.Object(
     ip: Type.String(),
     cookies: Type.Record(Type.String(), Type.String()),
     language: Type.Optional(Type.String()),
+    type: Type.Optional(Type.Enum(['human', 'agent'], { description: 'Absent where it is not known.' })),
   },
   { title: 'Visitor' },
 );

@@ -8,6 +8,7 @@ import { type TargetName, wholeInstallation } from '../model/installation.ts';
 import type { LoweredLimits } from '../model/lowered-limits.ts';
 import { CREDENTIALS_PROPERTY } from '../model/manifest/configuration-property.ts';
 import type { DeletedTarget } from './installations/lifecycle-event-rows.ts';
+import { countSpaces } from './installations/place-rows.ts';
 import {
   credentialsPlace,
   type Installation,
@@ -41,6 +42,8 @@ export interface InstalledRecord {
   readonly installation: Installation;
   /** Those of both; the same if the target is an installation. */
   readonly signingSecrets: { readonly own: string; readonly installation: string };
+  /** Number of spaces that the installation was added to. */
+  readonly spaces: number;
 }
 
 /**
@@ -158,7 +161,7 @@ export class TargetSource {
     const { database, vault } = this.#parts;
     const { name, secrets } = version.manifest;
     return {
-      ...(rows && { installed: this.#installed(rows) }),
+      ...(rows && { installed: await this.#installed(rows) }),
       integrationKey: row.endpoint_key,
       ...{ version, since },
       ...(handles && { handles }),
@@ -168,7 +171,9 @@ export class TargetSource {
     };
   }
 
-  #installed({ own, installation }: TargetRows): InstalledRecord {
+  async #installed({ own, installation }: TargetRows): Promise<InstalledRecord> {
+    const { installationId } = installation;
+    const spaces = (await countSpaces(this.#parts.database, [installationId])).get(installationId) ?? 0;
     const whole = this.#opened(installation);
     const secretOf = (target: SealedInstallation): string =>
       this.#parts.vault.open(signingSecretPlace(target), target.sealedSigningSecret);
@@ -176,6 +181,7 @@ export class TargetSource {
       own: own === installation ? whole : this.#opened(own),
       installation: whole,
       signingSecrets: { own: secretOf(own), installation: secretOf(installation) },
+      spaces,
     };
   }
 

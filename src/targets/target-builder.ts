@@ -6,7 +6,14 @@
  */
 import type { Limits } from '../limits.ts';
 import { envelopeUrl } from '../model/endpoint-url.ts';
-import { endpointUrls, integrationUrls, targetUrls, type UrlBases } from '../model/endpoint-urls.ts';
+import {
+  endpointUrls,
+  imageUrl,
+  integrationUrls,
+  ownerOf,
+  targetUrls,
+  type UrlBases,
+} from '../model/endpoint-urls.ts';
 import {
   buildEnvironment,
   type Environment,
@@ -109,7 +116,7 @@ export class TargetBuilder {
   #environment(record: EndpointRecord): Omit<Environment, 'apiTokens'> {
     const { installed, integrationKey, version, secrets } = record;
     const { origins } = this.#parts;
-    const { name, icon } = version.manifest;
+    const { name, icon, organization, previewImages } = version.manifest;
     return buildEnvironment({
       apiEndpoint: origins.apiEndpoint,
       manifest: version.manifest,
@@ -121,8 +128,13 @@ export class TargetBuilder {
         endpointKey: integrationKey,
         ...(icon !== undefined && { icon }),
       }),
+      owner: ownerOf(origins, organization),
+      previewImages: previewImages.map((path) => imageUrl(origins.apiUrl, name, path)),
       ...(installed && {
-        installation: { ...installed.installation, ...this.#withUrls(installed.installation) },
+        installation: {
+          ...{ ...installed.installation, ...this.#withUrls(installed.installation) },
+          spaces: installed.spaces,
+        },
         ...(installed.own.level !== 'organization' && { below: this.#withUrls(installed.own) }),
       }),
     });

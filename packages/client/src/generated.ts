@@ -502,7 +502,8 @@ export class InstallationsRoutes {
   /**
    * Edit an installation. Members that are left out stay as they are. If the resulting
    * configuration is valid, a pending installation becomes active; otherwise `problems` lists
-   * what is missing. An edit that makes an active one invalid gets 422.
+   * what is missing. An edit that makes an active one invalid gets 422, unless a runtime token
+   * replaces the configuration: the installation becomes pending.
    *
    * `PATCH /v1/integrations/{name}/installations/{id}`
    */
@@ -820,7 +821,8 @@ export class SpacesRoutes {
   /**
    * Edit an installation in a space. Members that are left out stay as they are. If the
    * resulting configuration is valid, a pending installation becomes active; otherwise
-   * `problems` lists what is missing. An edit that makes an active one invalid gets 422.
+   * `problems` lists what is missing. An edit that makes an active one invalid gets 422,
+   * unless a runtime token replaces the configuration: the installation becomes pending.
    *
    * @param space Id of a space or a site of the host product.
    * `PATCH /v1/integrations/{name}/installations/{id}/spaces/{space}`
@@ -1257,7 +1259,8 @@ export class SitesRoutes {
   /**
    * Edit an installation in a site. Members that are left out stay as they are. If the
    * resulting configuration is valid, a pending installation becomes active; otherwise
-   * `problems` lists what is missing. An edit that makes an active one invalid gets 422.
+   * `problems` lists what is missing. An edit that makes an active one invalid gets 422,
+   * unless a runtime token replaces the configuration: the installation becomes pending.
    *
    * @param site Id of a space or a site of the host product.
    * `PATCH /v1/integrations/{name}/installations/{id}/sites/{site}`
@@ -2236,6 +2239,11 @@ export interface BlocksUnfurlAnswer {
   readonly props: Readonly<Record<string, unknown>>;
   /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
   readonly element: Readonly<Record<string, unknown>>;
+  /**
+   * Whether its frames ask for the claims of the visitor. The scope `site:visitor:claims`
+   * permits it.
+   */
+  readonly canAccessVisitorClaims?: boolean | undefined;
 }
 
 export interface Checked {
@@ -3023,6 +3031,11 @@ export type Rendering =
       readonly props: Readonly<Record<string, unknown>>;
       /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
       readonly element: Readonly<Record<string, unknown>>;
+      /**
+       * Whether its frames ask for the claims of the visitor. The scope `site:visitor:claims`
+       * permits it.
+       */
+      readonly canAccessVisitorClaims?: boolean | undefined;
     }
   | {
       readonly type: 'complete';
@@ -3403,6 +3416,8 @@ export interface Visitor {
   readonly ip: string;
   readonly cookies: Readonly<Record<string, string>>;
   readonly language?: string | undefined;
+  /** Absent where it is not known. */
+  readonly type?: 'human' | 'agent' | undefined;
 }
 
 export interface WebhookSecret {
@@ -3530,9 +3545,20 @@ export interface WholeIntegration {
   };
   /** The settings of the manifest, by level: account, space and site. */
   readonly configurations: Readonly<Record<string, unknown>>;
+  /** Whether it comes with Annex. */
+  readonly verified: boolean;
+  /** The organization that owns it. */
   readonly owner: {
-    /** The organization that owns it. */
+    readonly object: 'organization';
     readonly id: string;
+    /** The id: the product alone knows another. */
+    readonly title: string;
+    readonly urls: {
+      /** Its record in the API of the product. */
+      readonly location: string;
+      /** Its page in the host product. */
+      readonly app?: string | undefined;
+    };
   };
   readonly permissions: {
     /** Whether the token may publish and manage it. */

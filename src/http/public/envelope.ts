@@ -4,7 +4,7 @@
  *
  * Every fault of the body is reported before an isolate is entered. The `environment` part grants
  * nothing: the host's own environment of the target replaces each key that the host knows. Only
- * unknown keys are passed on, and URLs that the host does not know (`envelope-urls.ts`,
+ * unknown keys are passed on, and what the host product alone knows (`envelope-members.ts`,
  * docs/contract/environment.md#source).
  */
 
@@ -15,7 +15,7 @@ import { isTooDeep, JSON_DEPTH_MAX } from '../../model/json-depth.ts';
 import { limitClause, quantity } from '../../model/limit-met.ts';
 import type { Target } from '../../model/target.ts';
 import { checkEvent, type EventTarget } from './envelope-event.ts';
-import { withSentUrls } from './envelope-urls.ts';
+import { withSentMembers } from './envelope-members.ts';
 import { boundaryOf, MultipartError, type Part, readMultipart } from './multipart.ts';
 
 /** Keys that only the host sets, whether or not this target has them. */
@@ -27,6 +27,8 @@ const OWN_KEYS: ReadonlySet<string> = new Set([
   'id',
   'installation',
   'integration',
+  // The host alone says whether there is a proxy for fetches.
+  'network',
   'secrets',
   'signingSecrets',
   'site',
@@ -115,7 +117,7 @@ function ownEnvironment(
   sent: Record<string, unknown>,
 ): Uint8Array {
   const foreign = Object.entries(sent).filter(([key]) => !OWN_KEYS.has(key));
-  const own = withSentUrls(target.environment, sent);
+  const own = withSentMembers(target.environment, sent);
   if (foreign.length === 0 && own === target.environment) return target.environmentJson;
   return Buffer.from(JSON.stringify({ ...Object.fromEntries(foreign), ...own }));
 }

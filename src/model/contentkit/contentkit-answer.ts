@@ -20,8 +20,11 @@ export type ReadRendering =
   | { readonly ok: true; readonly rendering: JsonObject; readonly warnings: DrawingWarnings }
   | { readonly ok: false; readonly problems: readonly DrawingProblem[] };
 
+/** Whether the frames of the drawing ask for the claims of the visitor. The product decides. */
+const CLAIMS = 'canAccessVisitorClaims';
+
 const MEMBERS = {
-  element: ['type', 'state', 'props', 'element'],
+  element: ['type', 'state', 'props', 'element', CLAIMS],
   complete: ['type', 'returnValue'],
 } as const;
 
@@ -42,11 +45,14 @@ export function readRendering(bytes: Buffer): ReadRendering {
   if (problems.length > 0) return { ok: false, problems };
   if (!drawing?.ok) return { ok: true, rendering, warnings: findings.warnings };
   const { element, warnings } = drawing;
-  const { state, props } = rendering;
+  const { state, props, [CLAIMS]: claims } = rendering;
   return {
     ok: true,
     // A component without state answers none.
-    rendering: { type, state: state ?? {}, props: props ?? {}, element },
+    rendering: {
+      ...{ type, state: state ?? {}, props: props ?? {}, element },
+      ...(typeof claims === 'boolean' && { [CLAIMS]: claims }),
+    },
     warnings: joined(findings.warnings, warnings),
   };
 }

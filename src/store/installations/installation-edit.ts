@@ -34,6 +34,8 @@ export interface InstallationEdit {
   readonly configuration?: Readonly<Record<string, unknown>> | undefined;
   /** What happens to properties that `configuration` does not name; they stay if it is absent. */
   readonly others?: OtherProperties | undefined;
+  /** What follows where the edit adds a problem to an active target; it is refused if absent. */
+  readonly ifInvalid?: 'refuse' | 'become pending' | undefined;
   readonly externalIds?: readonly string[] | undefined;
   readonly spaceSelection?: Selection | undefined;
   readonly siteSelection?: Selection | undefined;
@@ -87,8 +89,9 @@ export async function edit(
   const manifest = await change.manifest(before.integration);
   const problemsOf = (whole: OpenConfiguration) => checks.problems(manifest, before.level, whole);
   const problems = problemsOf(configuration);
-  if (before.status === 'active') refuseInvalid(problems, () => problemsOf(previous));
-  const status = before.status === 'pending' ? statusOf(problems) : before.status;
+  const isBroken = before.status === 'active' && addsProblem(problems, () => problemsOf(previous));
+  if (isBroken && request.ifInvalid !== 'become pending') throw invalidError(problems);
+  const status = before.status === 'pending' || isBroken ? statusOf(problems) : before.status;
   const hasEvent = status !== before.status || !isDeepStrictEqual(configuration, previous);
   // Clients save forms without a change, and code may store the same state at each call.
   if (!hasEvent && isSame(before, request)) return { installation: unsealed(before), problems };
@@ -146,29 +149,32 @@ export async function setPaused(
 }
 
 /**
- * Refuses an edit that would make an active target invalid: one wrong property would stop its
- * events and webhooks.
+ * Whether an edit would make an active target invalid: one wrong property stops its events and
+ * webhooks. It is refused, except where code replaces the configuration: that is a fresh start,
+ * such as a new connection of an account that sends the credentials alone.
  *
  * A target may be invalid already, because a newer version has more requirements. Then an edit is
  * accepted as long as it adds no problem: code that renews its credentials cannot fill in a form.
  *
  * @param problemsBefore problems of the stored configuration
- * @throws `CONFIGURATION_INVALID`
  */
-function refuseInvalid(
+function addsProblem(
   problems: readonly ConfigurationProblem[],
   problemsBefore: () => readonly ConfigurationProblem[],
-): void {
-  if (problems.length === 0) return;
+): boolean {
+  if (problems.length === 0) return false;
   const known = new Set(problemsBefore().map(({ property, message }) => `${property} ${message}`));
-  if (problems.every(({ property, message }) => known.has(`${property} ${message}`))) return;
+  return !problems.every(({ property, message }) => known.has(`${property} ${message}`));
+}
+
+function invalidError(problems: readonly ConfigurationProblem[]): AnnexError {
   // Problems go into `extra`, not into the message: messages are logged, and names of undeclared
   // properties are the sender's text.
   const message =
     'The installation is active, and this edit would make its configuration invalid, so nothing has changed: ' +
     `"problems" says what is wrong in ${problems.length === 1 ? 'one property' : `${problems.length} properties`}.`;
   const extra = { problems: problems.map((problem) => ({ severity: 'error', ...problem })) };
-  throw new AnnexError('CONFIGURATION_INVALID', message, { extra });
+  return new AnnexError('CONFIGURATION_INVALID', message, { extra });
 }
 
 const statusOf = (problems: readonly ConfigurationProblem[]): InstallationStatus =>

@@ -8,16 +8,22 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { publishExisting } from '../../support/compatibility/existing-integration.ts';
 import { ExistingService, HALVES, type Targets } from '../../support/compatibility/existing-service.ts';
+import { SECRET, startTokenServers, type TokenServers } from '../../support/oauth/token-servers.ts';
 import { png } from '../../support/png.ts';
 
 const SIGNING_SECRET = 'chat-signing-secret';
 
 describe.each(HALVES)('on %s', (_name, flags) => {
   let existing: ExistingService;
+  let provider: TokenServers;
   beforeAll(async () => {
-    existing = await ExistingService.start(flags);
+    provider = await startTokenServers();
+    existing = await ExistingService.start([...flags, '--egress-allow', provider.address]);
   });
-  afterAll(() => existing.stop());
+  afterAll(async () => {
+    await existing.stop();
+    await provider.stop();
+  });
 
   /** Publishes and installs at every level that the manifest has. */
   const deploy = (
@@ -101,6 +107,46 @@ describe.each(HALVES)('on %s', (_name, flags) => {
     });
   });
 
+  test('an account that is connected anew sends the credentials alone: the settings ask for the rest again', async () => {
+    provider.answer = ({ form }) => ({ body: { access_token: `token of ${form['code']}` } });
+    const secrets = { TOKEN_URL: `${provider.origin}/token`, CLIENT_SECRET: SECRET };
+    const targets = await deploy('oauth-reconnect', { secrets });
+    const connect = async (code: string) => {
+      const begun = await existing.ask(`${targets.installation}/oauth`);
+      expect(String(begun.headers['location'])).toMatch(/^https:\/\/provider\.example\/authorize\?/);
+      const ended = await existing.ask(`${targets.installation}/oauth?code=${code}`);
+      expect(ended).toMatchObject({ status: 200, text: 'Connected. Close this window.' });
+      return existing.read(targets);
+    };
+    expect(await connect('first')).toMatchObject({
+      status: 'pending',
+      problems: [{ property: 'repository' }],
+    });
+    await existing.edit(targets, 'installation', { configuration: { repository: 'first/docs' } });
+    expect(await existing.read(targets)).toMatchObject({ status: 'active' });
+
+    expect(await connect('second')).toMatchObject({
+      ...{ status: 'pending', configuration: {}, sealed: ['oauth_credentials'] },
+      problems: [{ property: 'repository' }],
+    });
+    expect((await existing.ask(`${targets.installation}/token`)).text).toBe('token of second');
+    await existing.edit(targets, 'installation', { configuration: { repository: 'second/docs' } });
+    expect(await existing.read(targets)).toMatchObject({ status: 'active' });
+    await expect
+      .poll(() => existing.lines(targets))
+      .toEqual([
+        ...['setup none → pending', 'setup pending → pending', 'setup pending → active'],
+        ...['setup active → pending', 'setup pending → active'],
+      ]);
+
+    // A person's slip in one property does not stop what works, nor does a merge by code.
+    const emptied = { json: { configuration: { repository: null } } };
+    const path = `/v1/integrations/${targets.name}/installations/${targets.id}`;
+    for (const query of ['', '?configuration=replace'])
+      expect((await existing.annex.api('PATCH', `${path}${query}`, emptied)).status).toBe(422);
+    expect(await existing.read(targets)).toMatchObject({ status: 'active' });
+  });
+
   describe('a script of a site', () => {
     test('is made of a text file and the configuration of that site', async () => {
       const targets = await deploy('site-analytics', { levels: ['site'] });
@@ -153,6 +199,7 @@ describe.each(HALVES)('on %s', (_name, flags) => {
       expect(drawn.body).toMatchObject({
         type: 'element',
         state: { content: 'graph LR', visible: true, version: 2 },
+        canAccessVisitorClaims: true,
         element: { type: 'block', children: [{ type: 'codeblock', content: 'graph LR', state: 'content' }] },
       });
       const toggled = await existing.draw(targets, {
@@ -354,7 +401,7 @@ describe.each(HALVES)('on %s', (_name, flags) => {
   });
 
   test('records of the API agree with the environment', async () => {
-    const targets = await deploy('own-record');
+    const targets = await deploy('own-record', { files: { 'public/wide.png': png(1_600, 800) } });
     const shown = JSON.parse((await existing.ask(String(targets.installation))).text);
     const { environment, integration, installation } = shown;
     expect(integration).toMatchObject({
@@ -383,11 +430,27 @@ describe.each(HALVES)('on %s', (_name, flags) => {
       externalIds: [],
       urls: { publicEndpoint: targets.installation, publicContentEndpoint: expect.any(String) },
     });
+    const same = [
+      'object',
+      'name',
+      'title',
+      'description',
+      'version',
+      'visibility',
+      'target',
+      'verified',
+      'scopes',
+    ];
+    const more = ['categories', 'externalLinks', 'previewImages', 'owner', 'permissions', 'urls'];
+    for (const member of [...same, ...more])
+      expect([member, environment.integration[member]]).toEqual([member, integration[member]]);
     expect(environment.integration).toMatchObject({
-      name: 'own-record',
-      externalLinks: [{ label: 'Help', url: 'https://help.example/own-record' }],
+      ...{ object: 'integration', target: 'all', verified: false, permissions: { admin: false } },
+      owner: { object: 'organization', id: 'acme', title: 'acme', urls: expect.anything() },
+      previewImages: [`${environment.integration.urls.assets}/public/wide.png`],
       urls: { publicEndpoint: targets.integration },
     });
+    expect(environment.installation).toMatchObject({ spaces: 0 });
     expect(environment.installation.urls.publicEndpoint).toBe(targets.installation);
     expect(environment.signingSecrets).toEqual(['integration', 'installation']);
   });

@@ -178,6 +178,32 @@ describe('at each level', () => {
     });
   });
 
+  // Attack: an environment with another owner, or a proxy for what the code fetches.
+  test('members of the owner come from a sender that names the same one, and no proxy comes from any', async () => {
+    const own = (await shown(fetch(at.space.endpoint))).environment;
+    const { id, urls } = own.integration.owner;
+    const sentBy = async (owner: object) => {
+      const environment = JSON.stringify({
+        integration: { owner },
+        network: { proxy: 'http://evil.example' },
+      });
+      return (await shown(annex.envelope(at.space, { type: 'note' }, { environment }))).environment;
+    };
+    const known = {
+      title: 'Acme',
+      urls: { app: 'https://app.example.com/o/1', location: 'https://e.example' },
+    };
+    const seen = await sentBy({ ...known, object: 'user', id, plan: 'pro' });
+    const owner = {
+      ...{ object: 'organization', id, title: 'Acme', plan: 'pro' },
+      urls: { ...known.urls, ...urls },
+    };
+    expect(seen.integration.owner).toEqual(owner);
+    expect(seen).not.toHaveProperty('network');
+    for (const other of [{ ...known, id: 'other' }, known, 'acme'])
+      expect((await sentBy(other as object)).integration.owner).toEqual(own.integration.owner);
+  });
+
   test('`apiEndpoint` has no version: it is part of the path, once', async () => {
     const ask = async (path: string) => {
       const url = `${at.integration.endpoint}/api?at=${encodeURIComponent(path)}`;

@@ -133,11 +133,30 @@ describe('the environment of an endpoint', () => {
       assets: `${ORIGINS.apiUrl}/integrations/hello/images`,
     };
   };
+  const integrationOf = async (world: World) => ({
+    ...{ object: 'integration', name: 'hello', title: 'hello title', description: 'An example.', version: 1 },
+    ...{
+      visibility: 'public',
+      target: 'all',
+      verified: false,
+      scopes: [],
+      categories: [],
+      externalLinks: [],
+    },
+    ...{ previewImages: [], permissions: { admin: false }, urls: await integrationUrls(world) },
+    owner: {
+      ...{ object: 'organization', id: 'acme', title: 'acme' },
+      urls: {
+        location: `${ORIGINS.apiUrl}/organizations/acme`,
+        app: `${ORIGINS.appUrl}/organizations/acme`,
+      },
+    },
+  });
   const WHOLE = { color: 'red', oauth_credentials: { access_token: 'of the whole' } };
   const created = new Date(CLOCK.now).toISOString();
   const installationOf = (key: string) => ({
     ...{ id: 'ins_1', status: 'active', target: { organization: 'acme' }, externalIds: ['T1'] },
-    ...{ space_selection: 'all', site_selection: 'selected', configuration: WHOLE },
+    ...{ space_selection: 'all', site_selection: 'selected', spaces: 1, configuration: WHOLE },
     ...{ urls: urlsOf(key), createdAt: created, updatedAt: created },
   });
 
@@ -153,12 +172,7 @@ describe('the environment of an endpoint', () => {
       },
       secrets: { KEY: 'the secret' },
       signingSecrets: { integration: expect.any(String), installation: 'whole' },
-      integration: {
-        ...{ name: 'hello', title: 'hello title', description: 'An example.', version: 1 },
-        ...{ visibility: 'public', scopes: [], categories: [], owner: { id: 'acme' } },
-        externalLinks: [],
-        urls: await integrationUrls(world),
-      },
+      integration: await integrationOf(world),
       installation: installationOf(installation),
       ...{ id: 'ins_1', status: 'active', target: { organization: 'acme' }, space_selection: 'all' },
       ...{ configuration: WHOLE, externalIds: ['T1'], urls: urlsOf(installation) },
@@ -175,12 +189,7 @@ describe('the environment of an endpoint', () => {
       apiTokens: { integration: expect.stringMatching(/^annex_run_/) },
       secrets: { KEY: 'the secret' },
       signingSecrets: { integration: expect.any(String) },
-      integration: {
-        ...{ name: 'hello', title: 'hello title', description: 'An example.', version: 1 },
-        ...{ visibility: 'public', scopes: [], categories: [], owner: { id: 'acme' } },
-        externalLinks: [],
-        urls: await integrationUrls(world),
-      },
+      integration: await integrationOf(world),
     });
     expect(target).toMatchObject({ level: 'integration', installationId: '', place: '', status: 'active' });
     expect(target?.organization).toBe('acme');

@@ -89,6 +89,27 @@ describe('a patch of the configuration', () => {
     });
   });
 
+  // An account that is connected again: its code sends the credentials alone.
+  test('that may leave the target pending does so where it adds a problem, and only there', async () => {
+    const { store, name, configure, edit } = await open();
+    await configure({ region: 'eu', oauth_credentials: { access_token: 'old' } });
+    await takeEventBodies(store, name.installationId);
+    const replacement = { others: 'remove', ifInvalid: 'become pending' } as const;
+    const credentials = { oauth_credentials: { access_token: 'new' } };
+    const reconnected = await edit({ ...replacement, configuration: credentials });
+    expect(reconnected).toMatchObject({
+      installation: { status: 'pending', configuration: {}, hasCredentials: true },
+      problems: [{ property: 'region' }],
+    });
+    expect(await takeEventBodies(store, name.installationId)).toMatchObject([
+      { status: 'pending', previous: { status: 'active', configuration: { region: 'eu' } } },
+    ]);
+    await configure({ region: 'us' });
+    await store.registry.publish(publication(STRICTER), OPERATOR);
+    const same = await edit({ ...replacement, configuration: { ...credentials, region: 'us' } });
+    expect(same).toMatchObject({ installation: { status: 'active' }, problems: [{ property: 'zone' }] });
+  });
+
   test('of an active installation that a new version made invalid may change other properties', async () => {
     const { store, name, configure } = await open();
     await configure({ region: 'eu' });

@@ -76,6 +76,12 @@ export const DRAWN = {
   state: anyObject('State to send with the next action.'),
   props: anyObject('Props to send with the next action.'),
   element: anyObject('ContentKit to show, as `/v1/contentkit.schema.json` describes it.'),
+  canAccessVisitorClaims: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether its frames ask for the claims of the visitor. The scope `site:visitor:claims` permits it.',
+    }),
+  ),
 };
 
 /** Serialized here: the framework's serializer would filter it by another schema. */

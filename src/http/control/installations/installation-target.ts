@@ -120,7 +120,8 @@ function editRoute(app: TypedApp, parts: InstallationsRouteParts, level: Level):
         summary: `Edit ${TARGET_NOUNS[level]}`,
         description:
           'Members that are left out stay as they are. If the resulting configuration is valid, a pending installation ' +
-          'becomes active; otherwise `problems` lists what is missing. An edit that makes an active one invalid gets 422.',
+          'becomes active; otherwise `problems` lists what is missing. An edit that makes an active one invalid gets 422, ' +
+          'unless a runtime token replaces the configuration: the installation becomes pending.',
         headers: IfMatch,
         params: TARGET_PARAMS[level],
         querystring: EditQuery,
@@ -135,7 +136,8 @@ function editRoute(app: TypedApp, parts: InstallationsRouteParts, level: Level):
       const body: EditBody = request.body;
       const { space_selection: spaceSelection, site_selection: siteSelection, ...edit } = body;
       const others = otherProperties(request, target);
-      const asked = { ...edit, others, spaceSelection, siteSelection };
+      const ifInvalid = isRuntime(principalOf(request)) && others !== 'stay' ? 'become pending' : 'refuse';
+      const asked = { ...edit, others, ifInvalid, spaceSelection, siteSelection } as const;
       const change = parts.installations.edit(target, asked, on, actorOf(request));
       const { installation, problems } = await countingLimits(parts, change);
       const whole = await wholeView(parts, request, installation, problems);

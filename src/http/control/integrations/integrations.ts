@@ -5,7 +5,8 @@
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
-import { imageUrl, integrationUrls } from '../../../model/endpoint-urls.ts';
+import { imageUrl, integrationUrls, ownerOf } from '../../../model/endpoint-urls.ts';
+import { isVerified } from '../../../model/environment.ts';
 import { VISIBILITIES } from '../../../model/manifest/visibility.ts';
 import { isRuntime, mayPublish, maySee } from '../../../model/principal.ts';
 import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
@@ -66,7 +67,19 @@ const IntegrationDetail = Type.Object(
         },
       ),
     ),
-    owner: Type.Object({ id: Type.String({ description: 'The organization that owns it.' }) }),
+    verified: Type.Boolean({ description: 'Whether it comes with Annex.' }),
+    owner: Type.Object(
+      {
+        object: Type.Literal('organization'),
+        id: Type.String(),
+        title: Type.String({ description: 'The id: the product alone knows another.' }),
+        urls: Type.Object({
+          location: Type.String({ description: 'Its record in the API of the product.' }),
+          app: Type.Optional(Type.String({ description: 'Its page in the host product.' })),
+        }),
+      },
+      { description: 'The organization that owns it.' },
+    ),
     permissions: Type.Object({
       admin: Type.Boolean({ description: 'Whether the token may publish and manage it.' }),
     }),
@@ -140,7 +153,8 @@ export function integrationsRoutes(app: TypedApp, { registry, origins }: Integra
           ...(active.manifest.icon !== undefined && { icon: active.manifest.icon }),
         }),
         configurations: { ...active.manifest.configurations },
-        owner: { id: organization },
+        verified: isVerified(organization),
+        owner: ownerOf(origins, organization),
         permissions: { admin: isOwner },
         ...(isOwner && { installLink: hasInstallLink }),
       };

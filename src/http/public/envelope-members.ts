@@ -1,9 +1,11 @@
 /**
- * URLs in the `environment` part of an envelope that the host product knows and the host does not,
- * such as the page of an installation in the product (docs/contract/environment.md#urls).
+ * Members of the `environment` part of an envelope that the host product knows and the host does
+ * not: URLs, such as the page of an installation in the product, and what the owner of the
+ * integration is beside its id (docs/contract/environment.md#source).
  *
- * Attack: an environment that names other endpoints or another API. Only a few members of `urls`
- * are taken, only where the host has none, and only http and https URLs of a bounded length.
+ * Attack: an environment that names other endpoints, another API or another owner. Only a few
+ * members of `urls` are taken, only where the host has none, and only http and https URLs of a
+ * bounded length; and only members of the owner whose id the host has.
  */
 import type { Environment } from '../../model/environment.ts';
 
@@ -15,10 +17,10 @@ const URL_CHARS_MAX = 2_048;
 type Sent = Readonly<Record<string, unknown>>;
 
 /** @returns the same object if nothing is added */
-export function withSentUrls(own: Environment, sent: Sent): Environment {
-  let environment = own;
+export function withSentMembers(own: Environment, sent: Sent): Environment {
+  let environment = withSentOwner(own, sent['integration']);
   for (const holder of HOLDERS) {
-    const known = own[holder];
+    const known = environment[holder];
     const given = sent[holder];
     if (known === undefined || given === undefined) continue;
     const added = addedUrls(known.urls, given);
@@ -26,6 +28,16 @@ export function withSentUrls(own: Environment, sent: Sent): Environment {
     environment = { ...environment, [holder]: { ...known, urls: { ...known.urls, ...added } } };
   }
   return environment === own ? own : withFlatUrls(environment);
+}
+
+function withSentOwner(own: Environment, integration: unknown): Environment {
+  const sent = isObject(integration) ? integration['owner'] : undefined;
+  const { owner } = own.integration;
+  if (!isObject(sent) || sent['id'] !== owner.id) return own;
+  const urls = { ...owner.urls, ...addedUrls(owner.urls, sent) };
+  const title = typeof sent['title'] === 'string' ? sent['title'] : owner.title;
+  const { object, id } = owner;
+  return { ...own, integration: { ...own.integration, owner: { ...sent, object, id, title, urls } } };
 }
 
 /** The flat `urls` are those of the most specific target. */
