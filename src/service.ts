@@ -360,6 +360,7 @@ async function publishConfigured(
     publishBuiltIns({
       publisher,
       builtIns: store.builtIns,
+      registry: store.registry,
       report: (level, details, message) => log[level](details, message),
     }),
   );

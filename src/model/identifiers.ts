@@ -29,6 +29,12 @@ export const ORGANIZATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 /** Owner of the built-in integrations. No token is ever issued for it. */
 export const BUILT_IN_ORGANIZATION = 'annex.built-in';
 
+/** Names of the built-in integrations. */
+export const BUILT_INS = ['webhook'] as const;
+
+/** Name of a built-in integration once an integration of an organization has its first name. */
+export const movedBuiltIn = (name: string): string => `${name}-built-in`;
+
 /** Id of a space or a site, also chosen by the host product. */
 export const PLACE_ID = ORGANIZATION_ID;
 

@@ -71,6 +71,14 @@ export const mayPublish = (principal: Principal, organization: string): boolean 
   principal.kind === 'admin' || isOf(principal, organization);
 
 /**
+ * Publish under the name of a built-in integration. Attack: an organization takes the name from the
+ * others, which then install its code. So what they find under that name is for the operator to
+ * decide; an organization has the name for itself.
+ */
+export const mayShadow = (principal: Principal, visibility: string): boolean =>
+  principal.kind === 'admin' || visibility === 'private';
+
+/**
  * Know that an integration exists: its owner, the integration itself, and every organization where
  * it is public.
  */

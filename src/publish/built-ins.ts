@@ -4,7 +4,8 @@
  *
  * A hash of their files and of the SDK identifies the content, so only the first start of a release
  * bundles them. If an operator deletes one or activates an older version, that lasts until the next
- * release. If another organization owns the name, the built-in integration is not published.
+ * release. If another organization owned the name before, the built-in integration is not
+ * published; if one has taken it since, the built-in has another name.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -14,19 +15,19 @@ import { NODE_SOURCE } from '../bundle/node-source.ts';
 import { SDK_SOURCE } from '../bundle/sdk-source.ts';
 import type { UploadForm } from '../bundle/upload-form.ts';
 import type { Actor } from '../model/actor.ts';
-import { BUILT_IN_ORGANIZATION } from '../model/identifiers.ts';
+import { BUILT_IN_ORGANIZATION, BUILT_INS, movedBuiltIn } from '../model/identifiers.ts';
 import { MANIFEST_FILE } from '../model/manifest/manifest.ts';
 import type { BuiltIns } from '../store/integrations/built-ins.ts';
+import type { Registry } from '../store/integrations/registry.ts';
 import type { Publisher } from './publish.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
-/** Names of the integrations and of their folders. */
-const NAMES = ['webhook'] as const;
 const BY: Actor = { principal: { kind: 'admin', tokenId: 'built-in' }, requestId: 'start', depth: 0 };
 
 export interface BuiltInsParts {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly builtIns: Pick<BuiltIns, 'contentOf' | 'published'>;
+  readonly registry: Pick<Registry, 'integration'>;
   /** Writes a log entry for each integration that was published or could not be. */
   report(level: 'info' | 'warn', details: Readonly<Record<string, unknown>>, message: string): void;
 }
@@ -35,7 +36,7 @@ export interface BuiltInsParts {
  * Publishes each integration whose content changed. Never rejects: Annex also runs without them.
  */
 export async function publishBuiltIns(parts: BuiltInsParts): Promise<void> {
-  for (const name of NAMES) {
+  for (const name of BUILT_INS) {
     try {
       await publishOne(parts, name);
     } catch (err) {
@@ -44,11 +45,16 @@ export async function publishBuiltIns(parts: BuiltInsParts): Promise<void> {
   }
 }
 
-async function publishOne({ publisher, builtIns, report }: BuiltInsParts, name: string): Promise<void> {
+async function publishOne(
+  { publisher, builtIns, registry, report }: BuiltInsParts,
+  name: string,
+): Promise<void> {
   const files = filesOf(join(FIXTURES, name));
   const contentHash = hashOf(files);
   if ((await builtIns.contentOf(name)) === contentHash) return;
-  const manifest = Buffer.from(owned(files.get(MANIFEST_FILE)?.toString('utf8') ?? ''));
+  const isMoved = (await registry.integration(movedBuiltIn(name)))?.organization === BUILT_IN_ORGANIZATION;
+  const source = files.get(MANIFEST_FILE)?.toString('utf8') ?? '';
+  const manifest = Buffer.from(owned(source, isMoved ? movedBuiltIn(name) : name));
   files.delete(MANIFEST_FILE);
   const form: UploadForm = {
     files,
@@ -71,11 +77,13 @@ async function publishOne({ publisher, builtIns, report }: BuiltInsParts, name: 
 }
 
 /**
- * Sets the reserved organization in the manifest. The folder is also an example that authors
- * publish as their own.
+ * Sets the reserved organization in the manifest, and the name. The folder is also an example that
+ * authors publish as their own.
  */
-const owned = (manifest: string): string =>
-  manifest.replace(/^organization: .*$/m, `organization: ${BUILT_IN_ORGANIZATION}`);
+const owned = (manifest: string, name: string): string =>
+  manifest
+    .replace(/^organization: .*$/m, `organization: ${BUILT_IN_ORGANIZATION}`)
+    .replace(/^name: .*$/m, `name: ${name}`);
 
 function filesOf(folder: string): Map<string, Buffer> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });

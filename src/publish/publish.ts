@@ -17,6 +17,7 @@ import type { Launcher } from '../confinement/launch.ts';
 import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import type { Actor } from '../model/actor.ts';
+import { BUILT_IN_ORGANIZATION, movedBuiltIn } from '../model/identifiers.ts';
 import {
   MANIFEST_FILE,
   type Manifest,
@@ -25,7 +26,7 @@ import {
 } from '../model/manifest/manifest.ts';
 import { HANDLED_EVENTS } from '../model/manifest/scope.ts';
 import { keptSecret, missingSecret } from '../model/manifest/secrets.ts';
-import { isRuntime, mayPublish, type Principal } from '../model/principal.ts';
+import { isRuntime, mayPublish, mayShadow, type Principal } from '../model/principal.ts';
 import { isError, type Problem, problem, warning } from '../model/problem.ts';
 import { PROBED_SCRIPT, type ScriptExports, scriptUrl } from '../protocol/wire.ts';
 import type { VersionCode } from '../store/integrations/integration-rows.ts';
@@ -165,17 +166,30 @@ export class Publisher {
     if (!reading.ok) return { ok: false, problems: reading.problems };
     const problems: Problem[] = [];
     if (reading.manifest !== undefined) {
-      const { name, organization } = reading.manifest;
-      this.#requireRights(principal, organization);
-      const existing = await this.#parts.registry.integration(name);
-      if (existing !== undefined && existing.organization !== organization)
-        return { ok: false, problems: [nameTaken(name)] };
+      this.#requireRights(principal, reading.manifest.organization);
+      const taken = await this.#nameProblem(principal, reading.manifest);
+      if (taken !== undefined) return { ok: false, problems: [taken] };
       problems.push(...(await this.#missingSecrets(reading, reading.manifest)));
     }
     if (reading.entry === undefined) return { reading, problems };
     this.#parts.expectProbe?.();
     const code = await bundled(job, reading.entry);
     return { reading, ...code, problems: [...problems, ...code.problems] };
+  }
+
+  /** The problem of a name that is another organization's, or that of a built-in integration. */
+  async #nameProblem(
+    principal: Principal,
+    { name, organization, visibility }: Manifest,
+  ): Promise<Problem | undefined> {
+    const { registry } = this.#parts;
+    const existing = await registry.integration(name);
+    if (existing === undefined || organization === BUILT_IN_ORGANIZATION) return undefined;
+    const isFirst = existing.organization === BUILT_IN_ORGANIZATION;
+    if (!isFirst && existing.organization !== organization) return nameTaken(name);
+    const builtIn = isFirst ? existing : await registry.integration(movedBuiltIn(name));
+    const isBuiltIn = builtIn?.organization === BUILT_IN_ORGANIZATION;
+    return isBuiltIn && !mayShadow(principal, visibility) ? nameBuiltIn(name) : undefined;
   }
 
   /** The problem of each secret whose value was neither sent nor stored by an earlier publish. */
@@ -251,6 +265,12 @@ const nameTaken = (name: string): Problem =>
   problem(`The name "${name}" belongs to another organization.`, {
     file: MANIFEST_FILE,
     hint: 'Choose another name.',
+  });
+
+const nameBuiltIn = (name: string): Problem =>
+  problem(`The name "${name}" is that of a built-in integration, which other organizations install.`, {
+    file: MANIFEST_FILE,
+    hint: 'Write "visibility: private", or have the operator publish it with an admin token.',
   });
 
 /** Truncates the problems. @param more number of problems already omitted */

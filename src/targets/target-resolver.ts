@@ -105,8 +105,13 @@ export class TargetResolver {
   }
 
   /** The target behind an integration's own endpoint; undefined if there is no such integration. */
-  ofIntegration(integration: string): Promise<Target | undefined> {
-    return this.#keyed(integration, () => this.#source.integrationKeyOf(integration));
+  async ofIntegration(integration: string): Promise<Target | undefined> {
+    const read = () => this.#source.integrationKeyOf(integration);
+    const target = await this.#keyed(integration, read);
+    if (target === undefined || target.integration === integration) return target;
+    // A built-in integration took its endpoint along to another name.
+    this.#keys.delete(integration);
+    return this.#keyed(integration, read);
   }
 
   async #keyed(name: string, read: () => Promise<string | undefined>): Promise<Target | undefined> {

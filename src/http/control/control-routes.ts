@@ -53,6 +53,7 @@ import { installationsRoutes } from './installations/installations.ts';
 import { usedOAuthStatesRoutes } from './installations/used-oauth-states.ts';
 import { webhookSecretRoutes } from './installations/webhook-secret.ts';
 import { webhookTestRoutes } from './installations/webhook-test.ts';
+import { answerBuiltInNames } from './integrations/built-in-names.ts';
 import { imagesRoutes } from './integrations/images.ts';
 import { installLinksRoutes } from './integrations/install-links.ts';
 import { integrationsRoutes } from './integrations/integrations.ts';
@@ -165,6 +166,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
     root.register(
       async (api) => {
         authenticate(api, parts.credentials);
+        answerBuiltInNames(api, parts);
         countOrders(api, parts);
         answerListForms(api);
         const typed = withTypedRoutes(api);

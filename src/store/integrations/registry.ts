@@ -14,13 +14,19 @@ import type { Database } from '../../database/tables.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
-import { endpointKey, type RandomBytes, signingSecret } from '../../model/identifiers.ts';
+import {
+  BUILT_IN_ORGANIZATION,
+  endpointKey,
+  type RandomBytes,
+  signingSecret,
+} from '../../model/identifiers.ts';
 import type { LoweredLimits } from '../../model/lowered-limits.ts';
 import type { PublishedManifest } from '../../model/manifest/manifest.ts';
-import { mayPublish } from '../../model/principal.ts';
+import { mayPublish, mayShadow } from '../../model/principal.ts';
 import { unknownIntegration, unknownVersion } from '../../model/unknown-name-errors.ts';
 import { insertAudit } from '../audit-rows.ts';
 import type { Vault } from '../vault/vault.ts';
+import { moveAside } from './built-ins.ts';
 import { insertImages, readActiveImage, type StoredImage } from './image-rows.ts';
 import { deleteLogs, isInstalledIn } from './installed-rows.ts';
 import { type CanceledTaskFeed, removeIntegration } from './integration-removal.ts';
@@ -93,7 +99,8 @@ export class Registry {
 
   /**
    * Stores a new version and makes it the active one; the first publish creates the integration.
-   * Prunes the oldest versions beyond `versionsPerIntegration`.
+   * Prunes the oldest versions beyond `versionsPerIntegration`. A built-in integration of that name
+   * gets another one, with its installations (`moveAside`).
    *
    * @returns undefined, with nothing changed, if the name belongs to another organization
    */
@@ -102,7 +109,7 @@ export class Registry {
     by: Actor,
   ): Promise<Published | undefined> {
     const { database, vault, limits, clock, randomBytes, auditIds } = this.#parts;
-    const { name } = manifest;
+    const { name, organization } = manifest;
     const now = clock();
     const secret = vault.seal(integrationSecretPlace(name), signingSecret(randomBytes));
     const fresh = { sealedSigningSecret: secret, endpointKey: endpointKey(randomBytes) };
@@ -110,12 +117,15 @@ export class Registry {
     const done = await inTransaction(database, async (transaction) => {
       await lock(transaction, integrationLock(name));
       const before = await readIntegration(transaction, name);
+      const isBuiltIn =
+        before?.organization === BUILT_IN_ORGANIZATION && before.organization !== organization;
+      if (isBuiltIn && mayShadow(by.principal, manifest.visibility))
+        await moveAside(transaction, vault, name, { ...fresh, organization, now });
       const taken = await takeNextVersion(transaction, manifest, now, fresh);
       if (taken === undefined) return undefined;
       await insertVersion(transaction, { number: taken, manifest, ...code, createdAt: now });
       await insertImages(transaction, { integration: name, number: taken }, images);
       const keptSecrets = await storeSecrets(transaction, vault, { integration: name, values: secrets, now });
-      const { organization } = manifest;
       const details = { version: taken };
       const entry = { action: 'integration.publish', organization, integration: name, details } as const;
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });

@@ -3,7 +3,7 @@
  * unchanged.
  */
 import pino from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../../src/config.ts';
 import { type Service, startService } from '../../../src/service.ts';
 import { ask } from '../../support/installation-api.ts';
@@ -37,17 +37,104 @@ test('a new service has the webhook integration: public, owned by no real organi
   });
 });
 
-// Attack: a token of the owner, or another integration of the same name, to change code that all
-// have installed.
-test('no token can be made for its owner, and no other integration can have its name', async () => {
+// Attack: a token of the owner, to change code that all have installed.
+test('no token can be made for its owner', async () => {
   const annex = await startTestService({ flags: PUBLISHED });
   const json = { kind: 'organization', organization: 'annex.built-in' };
   expect(await ask(annex, 'POST', '/tokens', { json })).toMatchObject({
     status: 400,
     error: { code: 'REQUEST_INVALID', message: expect.stringContaining('tokens cannot be created for it') },
   });
-  const files = { 'index.js': 'export default { fetch: () => new Response() };' };
-  expect(await annex.tryPublish('webhook', files)).toMatchObject({ status: 422 });
+});
+
+describe('an integration with the name of a built-in one', () => {
+  const OWN = { 'index.js': 'export default { fetch: () => new Response("own") };' };
+  const at = (id: unknown) => `/integrations/webhook/installations/${id}`;
+
+  /** A service with the built-in in the site of `beach`, and tokens of organizations. */
+  async function open() {
+    const annex = await startTestService({ flags: PUBLISHED });
+    const tokenOf = async (organization: string) => {
+      const json = { kind: 'organization', organization };
+      return String((await ask(annex, 'POST', '/tokens', { json })).body['token']);
+    };
+    const install = (organization: string, token?: string) =>
+      ask(annex, 'POST', '/integrations/webhook/installations', {
+        json: { organization },
+        ...(token && { token }),
+      });
+    const { id } = (await install('beach')).body;
+    const site = `${at(id)}/sites/docs`;
+    await ask(annex, 'POST', `${at(id)}/sites`, { json: { site: 'docs' } });
+    const configuration = { webhook_url: 'https://hooks.example.com/', event_types: ['site_view'] };
+    await ask(annex, 'PATCH', site, { json: { configuration } });
+    return { annex, tokenOf, install, id, site };
+  }
+
+  test('gets the name, an endpoint and version numbers of its own; installations of the built-in keep it', async () => {
+    const { annex, install, id, site } = await open();
+    const before = (await ask(annex, 'GET', site)).body;
+    const { body: builtIn } = await ask(annex, 'GET', '/integrations/webhook');
+    await annex.publish('webhook', OWN);
+    const { body: own } = await ask(annex, 'GET', '/integrations/webhook');
+    expect(own).toMatchObject({ name: 'webhook', organization: 'acme', version: 2 });
+    const urlsOf = ({ urls }: Record<string, unknown>) => urls as { publicEndpoint: string };
+    expect(urlsOf(own).publicEndpoint).not.toBe(urlsOf(builtIn).publicEndpoint);
+    expect((await ask(annex, 'GET', '/integrations/webhook-built-in')).body).toMatchObject({
+      ...{ organization: 'annex.built-in', version: 1, verified: true },
+      urls: { publicEndpoint: urlsOf(builtIn).publicEndpoint },
+      icon: expect.stringContaining('/webhook-built-in/images/'),
+    });
+    for (const path of [site, site.replace('/webhook/', '/webhook-built-in/')])
+      expect((await ask(annex, 'GET', path)).body).toMatchObject({
+        ...{ integration: 'webhook-built-in', status: 'active', configuration: before['configuration'] },
+        urls: { publicEndpoint: urlsOf(before).publicEndpoint },
+      });
+    const secret = await ask(annex, 'GET', `${site}/webhook-secret`);
+    expect(secret.status).toBe(200);
+    expect((await ask(annex, 'POST', `${site}/webhook-test`, { json: {} })).status).toBeLessThan(300);
+    const body = { type: 'site_view', organization: 'beach', siteId: 'docs', url: 'https://x.example/' };
+    const visitor = { anonymousId: 'v', userAgent: 'u', ip: '192.0.2.1', cookies: {}, type: 'agent' };
+    const posted = await ask(annex, 'POST', '/events', { json: { ...body, referrer: '', visitor } });
+    expect(posted).toMatchObject({ status: 202, body: { deliveries: 1 } });
+
+    const fresh = await install('beach');
+    expect(fresh).toMatchObject({ status: 201, body: { integration: 'webhook' } });
+    expect(await (await fetch(urlsOf(fresh.body).publicEndpoint)).text()).toBe('own');
+    expect(fresh.body['id']).not.toBe(id);
+    expect((await ask(annex, 'DELETE', at(id))).status).toBe(204);
+  });
+
+  // Attack: an organization takes the name from all others, which then install its code.
+  test('is private where an organization publishes it: all others still find the built-in', async () => {
+    const { annex, tokenOf, install } = await open();
+    const [acme, hill] = [await tokenOf('acme'), await tokenOf('hill')];
+    const publish = (visibility: string, token: string) => {
+      const form = new FormData();
+      const manifest = `name: webhook\ntitle: t\ndescription: d\norganization: acme\nvisibility: ${visibility}\nscopes: []\n`;
+      form.append('manifest', manifest);
+      form.append('script', OWN['index.js']);
+      return annex.api('POST', '/v1/integrations', { form, token });
+    };
+    const refusal = {
+      status: 422,
+      body: { error: { problems: [{ hint: expect.stringContaining('visibility: private') }] } },
+    };
+    expect(await publish('public', acme)).toMatchObject(refusal);
+    expect(await publish('private', acme)).toMatchObject({ status: 201 });
+    expect(await publish('public', acme)).toMatchObject(refusal);
+    const name = async (token: string) =>
+      (await ask(annex, 'GET', '/integrations/webhook', { token })).body['name'];
+    expect([await name(acme), await name(hill)]).toEqual(['webhook', 'webhook-built-in']);
+    for (const token of [hill, undefined])
+      expect(await install(token === undefined ? 'lake' : 'hill', token)).toMatchObject({
+        status: 201,
+        body: { integration: 'webhook-built-in' },
+      });
+    expect(await install('acme', acme)).toMatchObject({ status: 201, body: { integration: 'webhook' } });
+    expect(await publish('public', annex.admin)).toMatchObject({ status: 201 });
+    expect(await name(hill)).toBe('webhook');
+  });
 });
 
 test('it is published again only if its content has changed; a version that the operator activates, and a deletion, last', async () => {
@@ -75,8 +162,22 @@ test('it is published again only if its content has changed; a version that the 
   });
   await run(async (service) => {
     expect(await versionOf(service)).toBe(1);
-    const integration = await service.store.registry.integration('webhook');
-    if (integration) await service.store.registry.delete(integration, { cascade: false }, OPERATOR);
+    const manifest = published({ name: 'webhook' });
+    const own = { manifest, script: '', sourceMap: '{}', secrets: new Map() };
+    await service.store.registry.publish(own, OPERATOR);
+    await service.store.builtIns.published('webhook', 'another');
+  });
+  // Also under the name that it has since.
+  await run(async ({ store: { registry } }) => {
+    expect(await registry.integration('webhook')).toMatchObject({ organization: 'acme', activeVersion: 3 });
+    const moved = await registry.integration('webhook-built-in');
+    expect(moved).toMatchObject({ organization: 'annex.built-in', activeVersion: 3 });
+    for (const organization of ['acme', 'annex.built-in'])
+      await registry.delete(
+        { name: organization === 'acme' ? 'webhook' : 'webhook-built-in', organization },
+        { cascade: false },
+        OPERATOR,
+      );
   });
   await run(async (service) => expect(await versionOf(service)).toBeUndefined());
 });

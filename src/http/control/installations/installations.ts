@@ -15,6 +15,7 @@ import { PLACE_KEY } from '../../../store/installations/place-rows.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import { actorOf, FOR_RUNTIME, holderOf, principalOf } from '../authenticate.ts';
 import { tagReply } from '../entity-tag.ts';
+import { meantBy } from '../integrations/built-in-names.ts';
 import { ERRORS_VIEW, longPageRequest, Name, NoQuery, PageOf } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
 import { countedInstall } from './counted-edit.ts';
@@ -56,7 +57,7 @@ function installRoute(app: TypedApp, parts: InstallationsRouteParts): void {
     },
     async (request, reply) => {
       const principal = holderOf(request);
-      const { name } = request.params;
+      const name = await meantBy(parts.registry, request.params.name, request.body.organization);
       const { space_selection: spaceSelection, site_selection: siteSelection, ...body } = request.body;
       const { organization, externalIds = [], installToken } = body;
       if (!mayInstallFor(principal, organization)) {
