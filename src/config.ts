@@ -15,7 +15,7 @@ import { AddressList } from './http/address-list.ts';
 import { readContentUrl, readOAuthCallback, readPublicUrl, readUrl } from './http/configured-urls.ts';
 import { ProductScopes } from './http/control/product/product-scopes.ts';
 import { DEFAULT_LIMITS, LIMIT_NAMES, LIMITS, type LimitName, type Limits } from './limits.ts';
-import { ORGANIZATION_ID } from './model/identifiers.ts';
+import { INTEGRATION_NAME, ORGANIZATION_ID } from './model/identifiers.ts';
 import { nearest } from './model/spelling-hint.ts';
 import { SETTINGS } from './settings.ts';
 import { type KeySource, parseKeyRing } from './store/vault/vault-key.ts';
@@ -73,7 +73,7 @@ export interface Config {
   readonly egressManifest: (typeof EGRESS_MANIFEST)[number];
   /** Whether webhooks may also be posted over plain http. */
   readonly webhookHttp: (typeof WEBHOOK_HTTP)[number];
-  /** Organizations whose integrations may have scopes that are reserved for internal use. */
+  /** Organizations, and integrations of them, that may have scopes reserved for internal use. */
   readonly internalOrganizations: readonly string[];
   /** Whether to start despite a damaged write-ahead log, without the commits in it. */
   readonly acceptLoss?: boolean;
@@ -143,8 +143,10 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
   if (egressManifest === undefined)
     problems.push(`--egress-manifest must be optional or required; it is "${text('egress-manifest')}".`);
   const internalOrganizations = words(text('internal-organizations'));
-  for (const name of internalOrganizations.filter((id) => !ORGANIZATION_ID.test(id)))
-    problems.push(`--internal-organizations: "${name}" is not the id or the subdomain of an organization.`);
+  for (const entry of internalOrganizations.filter((each) => !isTrusted(each)))
+    problems.push(
+      `--internal-organizations: "${entry}" is neither an organization, as acme, nor an integration of one, as acme/analytics.`,
+    );
   const trustedProxies = AddressList.parse(text('trusted-proxies'));
   for (const entry of trustedProxies.mistakes)
     problems.push(`--trusted-proxies: "${entry}" is neither an address nor a range, as 10.0.0.0/8.`);
@@ -274,6 +276,16 @@ function oneOf<Word extends string>(
 const listed = (words: readonly string[]): string => `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
 const names = (list: string): string[] => words(list.toLowerCase());
+
+/** Whether an entry is an organization, or an integration behind its organization. */
+function isTrusted(entry: string): boolean {
+  const [organization = '', name, ...more] = entry.split('/');
+  return (
+    ORGANIZATION_ID.test(organization) &&
+    (name === undefined || INTEGRATION_NAME.test(name)) &&
+    more.length === 0
+  );
+}
 
 const words = (list: string): string[] =>
   list

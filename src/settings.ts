@@ -117,7 +117,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     flag: 'internal-organizations',
     value: '',
-    help: 'organizations whose integrations may have the scopes site:script:inject and site:script:cookies, as acme,other',
+    help: 'organizations, or integrations of them, that may have the scopes site:script:inject and site:script:cookies, as acme,other/analytics',
   },
   {
     flag: 'built-ins',

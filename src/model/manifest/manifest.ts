@@ -97,7 +97,10 @@ export interface ManifestRules {
   readonly environment?: string;
   /** Whether `egress` is required; by default it is optional. */
   readonly egressRequired?: boolean;
-  /** Organizations whose integrations may have internal scopes; by default none. */
+  /**
+   * Whose integrations may have internal scopes: `acme` is an organization, `acme/analytics` one
+   * integration of it. By default none.
+   */
   readonly internalOrganizations?: readonly string[];
 }
 
@@ -201,12 +204,17 @@ function holdToRules(fields: YamlFields, manifest: Manifest, rules: ManifestRule
     const hint = 'List the hosts that its fetch reaches, or write [] where it reaches none.';
     fields.error('egress', '"egress" is required by the operator of this service.', hint);
   }
-  if (rules.internalOrganizations?.includes(manifest.organization)) return;
+  const { organization, name } = manifest;
+  // Attack: a trusted name alone, of an integration that was deleted, which anybody could publish.
+  const trusted = [organization, `${organization}/${name}`];
+  if (trusted.some((entry) => rules.internalOrganizations?.includes(entry))) return;
   const written = fields.raw('scopes');
   for (const [index, scope] of Array.isArray(written) ? written.entries() : []) {
     if (!INTERNAL_SCOPES.some((internal) => internal === scope)) continue;
-    const message = `The scope "${scope}" is reserved for organizations that the operator of this service marks as internal.`;
-    const hint = 'Remove it; the setting of the operator is --internal-organizations.';
+    const message = `The scope "${scope}" is reserved for integrations that the operator of this service trusts.`;
+    const hint =
+      `Remove it, or have the operator add ${trusted[1]} to the setting --internal-organizations ` +
+      `(ANNEX_INTERNAL_ORGANIZATIONS), or ${organization} for all integrations of that organization.`;
     fields.error(['scopes', index], message, hint);
   }
 }

@@ -29,7 +29,7 @@ export type Scope = keyof typeof SCOPE_MEANINGS;
 export const SCOPES = Object.keys(SCOPE_MEANINGS) as readonly Scope[];
 
 /**
- * Scopes reserved for organizations that the operator marks as internal, because they inject
+ * Scopes reserved for what the operator trusts (`--internal-organizations`), because they inject
  * JavaScript into sites.
  */
 export const INTERNAL_SCOPES: readonly Scope[] = ['site:script:inject', 'site:script:cookies'];

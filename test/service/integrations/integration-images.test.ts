@@ -314,7 +314,9 @@ describe('published images', () => {
 
 describe('the service', () => {
   test('serves the schema of manifests without a token, for editors', async () => {
-    const annex = await startTestService({ flags: ['--internal-organizations', 'acme, Other'] });
+    const annex = await startTestService({
+      flags: ['--internal-organizations', 'acme, Other, rival/of-rival'],
+    });
     const answer = await fetch(`${annex.service.controlUrl}/v1/manifest.schema.json`);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       200,
@@ -325,10 +327,10 @@ describe('the service', () => {
       required: ['name', 'title', 'description', 'organization', 'scopes'],
     });
 
-    // The operator can allow reserved scopes to organizations that it marks as internal.
-    const form = (organization: string) => {
+    // The operator can allow reserved scopes to organizations, and to single integrations of others.
+    const form = (organization: string, name = `of-${organization.toLowerCase()}`) => {
       const data = new FormData();
-      const manifest = manifestYaml({ name: `of-${organization.toLowerCase()}`, organization });
+      const manifest = manifestYaml({ name, organization });
       data.append('manifest', manifest.replace('scopes: []', 'scopes: [site:script:inject]'));
       data.append('script', 'export default { fetch: () => new Response() };');
       return data;
@@ -336,17 +338,26 @@ describe('the service', () => {
     for (const [organization, status] of [
       ['acme', 201],
       ['Other', 201],
+      ['rival', 201],
       ['other', 422],
-      ['rival', 422],
     ] as const)
       expect((await annex.api('POST', '/v1/integrations', { form: form(organization) })).status).toBe(status);
+    // Attack: another organization has the name of a trusted integration.
+    for (const refused of [form('rival', 'second'), form('other', 'of-rival')])
+      expect((await annex.api('POST', '/v1/integrations', { form: refused })).status).toBe(422);
+    const { body } = await annex.api('POST', '/v1/integrations', { form: form('rival', 'second') });
+    const { problems } = body['error'] as { problems: { hint: string }[] };
+    expect(problems.map(({ hint }) => hint).join()).toContain(
+      'add rival/second to the setting --internal-organizations (ANNEX_INTERNAL_ORGANIZATIONS), or rival for all',
+    );
   });
 });
 
 test('an invalid organization in the setting is reported before the service starts', () => {
-  expect(() => readConfig(['--internal-organizations', 'acme,../x'], {})).toThrow(
-    '--internal-organizations: "../x" is not the id or the subdomain of an organization.',
-  );
+  for (const wrong of ['../x', 'acme/', 'acme/a/b', '/analytics', 'acme/-'])
+    expect(() => readConfig(['--internal-organizations', `acme,${wrong}`], {})).toThrow(
+      `--internal-organizations: "${wrong}" is neither an organization, as acme, nor an integration of one`,
+    );
   expect(readConfig([], {}).internalOrganizations).toEqual([]);
   expect(readConfig([], { ANNEX_INTERNAL_ORGANIZATIONS: ' acme, Other' }).internalOrganizations).toEqual([
     'acme',

@@ -148,7 +148,7 @@ describe('scopes', () => {
       (scope): Row => [{ scopes: `[${scope}]` }, 'right'],
     ),
     ...internal.map(
-      (scope): Row => [{ scopes: `[${scope}]` }, error('is reserved for organizations'), 'reader only'],
+      (scope): Row => [{ scopes: `[${scope}]` }, error('is reserved for integrations'), 'reader only'],
     ),
     ...internal.map((scope): Row => [{ scopes: `[${scope}]`, organization: 'internal' }, 'right']),
     [{ scopes: undefined }, error('Write [] for an empty list.')],
