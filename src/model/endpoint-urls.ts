@@ -26,7 +26,7 @@ export interface EndpointUrls {
   readonly publicContentEndpoint: string;
 }
 
-/** The organization that owns an integration. Annex owns no organizations: the product names them. */
+/** The organization that owns an integration. The product has organizations, Annex their ids. */
 export interface Owner {
   readonly object: 'organization';
   readonly id: string;

@@ -327,7 +327,7 @@ describe('the service', () => {
       required: ['name', 'title', 'description', 'organization', 'scopes'],
     });
 
-    // The operator can allow reserved scopes to organizations, and to single integrations of others.
+    // The operator can trust organizations with them, and single integrations of others.
     const form = (organization: string, name = `of-${organization.toLowerCase()}`) => {
       const data = new FormData();
       const manifest = manifestYaml({ name, organization });
