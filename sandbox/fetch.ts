@@ -12,19 +12,22 @@ import { type PendingFetch, PendingFetches } from './pending-fetches.ts';
 import { utf8Encode } from './web/encoding/utf8.ts';
 import { type OutgoingRequest, takeRequest } from './web/fetch/request.ts';
 import { isNullBodyStatus, makeResponse, type Response } from './web/fetch/response.ts';
-import { abort } from './web/lazy.ts';
+import { abort, dataUrl } from './web/lazy.ts';
 import {
   arrayBufferByteLength,
   mapDelete,
   mapGet,
   mapSet,
   PromiseIntrinsic,
+  slice,
   typedArrayBuffer,
   Uint8ArrayIntrinsic,
 } from './web/primordials.ts';
 import { type ByteSource, isByteSource } from './web/streams/byte-source.ts';
 
 type FetchedEntry = Extract<Entry, [kind: 'fetched', ...unknown[]]>;
+
+const DATA = 'data:';
 
 /** A failure that the host reports. */
 class HostFailure {
@@ -54,6 +57,8 @@ export class Fetches {
     try {
       const { signal } = outgoing;
       if (signal !== undefined && abort().isAborted(signal)) throw abort().abortReason(signal);
+      // Nothing leaves the isolate for it, so no call and no limit has a part in it.
+      if (slice(outgoing.url, 0, DATA.length) === DATA) return dataUrl().fetchDataUrl(outgoing);
       const call = this.#calls.running();
       if (call === undefined) throw new TypeError('fetch was called after the call had ended');
       // The host knows calls only, and a script that loads is not one.

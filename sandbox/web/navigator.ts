@@ -9,7 +9,7 @@ const INSIDE = Symbol();
 export class Navigator {
   readonly #userAgent = 'Annex';
 
-  constructor(token?: unknown) {
+  constructor(token: unknown = undefined) {
     if (token !== INSIDE) throw new TypeError('Illegal constructor');
   }
 

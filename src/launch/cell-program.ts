@@ -42,6 +42,8 @@ function nodeProgram(
     `--allow-fs-read=${addonPath}`,
     // The permission model warns about addons at every start; the one addon here is trusted.
     '--disable-warning=SecurityWarning',
+    // Of Ed448 and X448, which Node calls experimental.
+    '--disable-warning=ExperimentalWarning',
   ];
   // Without compilers, a cell has none of their flaws. Isolates have no WebAssembly in any case.
   if (jitless) switches.push('--jitless');

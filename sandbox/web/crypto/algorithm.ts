@@ -62,6 +62,8 @@ const AES_LENGTH: Dictionary = [['length', USHORT]];
 const HMAC: Dictionary = [HASH, ['length', ULONG, 'optional']];
 const RSA_GENERATE: Dictionary = [['modulusLength', ULONG], ['publicExponent', 'integer'], HASH];
 const EC: Dictionary = [['namedCurve', 'text']];
+/** Algorithms whose name is their curve. */
+const EDWARDS: Registry = { Ed25519: ONLY_NAME, Ed448: ONLY_NAME, X25519: ONLY_NAME, X448: ONLY_NAME };
 const PUBLIC: Dictionary = [['public', 'key']];
 
 const AES = ['AES-CBC', 'AES-CTR', 'AES-GCM', 'AES-KW'] as const;
@@ -78,6 +80,7 @@ const SIGN: Registry = {
   'RSA-PSS': [['saltLength', ULONG]],
   ECDSA: [HASH],
   Ed25519: ONLY_NAME,
+  Ed448: [['context', 'bytes', 'optional']],
   HMAC: ONLY_NAME,
 };
 const ENCRYPT: Registry = {
@@ -105,7 +108,7 @@ const REGISTRIES: Record<Operation, Registry> = record({
   generateKey: each(
     AES,
     AES_LENGTH,
-    each(RSA, RSA_GENERATE, record({ ECDSA: EC, ECDH: EC, Ed25519: ONLY_NAME, X25519: ONLY_NAME, HMAC })),
+    each(RSA, RSA_GENERATE, record({ ECDSA: EC, ECDH: EC, ...EDWARDS, HMAC })),
   ),
   importKey: each(
     AES,
@@ -116,8 +119,7 @@ const REGISTRIES: Record<Operation, Registry> = record({
       record({
         ECDSA: EC,
         ECDH: EC,
-        Ed25519: ONLY_NAME,
-        X25519: ONLY_NAME,
+        ...EDWARDS,
         HMAC,
         HKDF: ONLY_NAME,
         PBKDF2: ONLY_NAME,
@@ -128,6 +130,7 @@ const REGISTRIES: Record<Operation, Registry> = record({
   deriveBits: {
     ECDH: PUBLIC,
     X25519: PUBLIC,
+    X448: PUBLIC,
     HKDF: [HASH, ['info', 'bytes'], ['salt', 'bytes']],
     PBKDF2: [HASH, ['iterations', ULONG], ['salt', 'bytes']],
   },

@@ -8,13 +8,13 @@
  */
 import { DOMException } from '../dom-exception.ts';
 import './error-dispatch.ts';
-import { Utf8Decoder } from '../encoding/utf8.ts';
+import { Utf8Decoder, utf8Encode } from '../encoding/utf8.ts';
 import { runFetch } from '../fetch/fetch-source.ts';
 import { getHeader, headersFromText } from '../fetch/header-list.ts';
 import { extractMimeType } from '../fetch/mime-type.ts';
 import { Response, takeResponse } from '../fetch/response.ts';
 import { abort } from '../lazy.ts';
-import { defineProperty, min, Uint8ArrayIntrinsic, uncurryGetter } from '../primordials.ts';
+import { defineProperty, fromCharCode, min, Uint8ArrayIntrinsic, uncurryGetter } from '../primordials.ts';
 import { isByteSource } from '../streams/byte-source.ts';
 import { later } from '../time/timer-source.ts';
 import { URL } from '../url/url.ts';
@@ -107,7 +107,7 @@ export class EventSource extends EventTarget {
   /** One connection, from its request to its end; the next one follows after a pause. */
   async #connect(): Promise<void> {
     const headers = { __proto__: null, accept: 'text/event-stream', 'cache-control': 'no-store' };
-    const id = this.#lastEventId;
+    const id = headerText(this.#lastEventId);
     const sent = id === '' ? headers : { ...headers, __proto__: null, 'last-event-id': id };
     try {
       const response = await runFetch(this.#url, { __proto__: null, headers: sent, signal: this.#signal });
@@ -195,6 +195,14 @@ export class EventSource extends EventTarget {
     this.#state = CLOSED;
     fire(this, 'error');
   }
+}
+
+/** UTF-8 in a header: a character for each byte. */
+function headerText(text: string): string {
+  const bytes = utf8Encode(text);
+  let header = '';
+  for (let i = 0; i < bytes.length; i++) header += fromCharCode(bytes[i] as number);
+  return header;
 }
 
 for (const target of [EventSource, EventSource.prototype]) {

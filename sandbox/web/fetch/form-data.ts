@@ -98,7 +98,7 @@ export class FormData {
     return iterate(this, 'values');
   }
 
-  forEach(callback: unknown, thisArg?: unknown): void {
+  forEach(callback: unknown, thisArg: unknown = undefined): void {
     requireArguments(arguments.length, 1, 'FormData.forEach');
     void this.#entries;
     forEachPair(this, formEntries, callback, thisArg);

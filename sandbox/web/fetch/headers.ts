@@ -90,7 +90,7 @@ export class Headers {
     return iterate(brand(this), 'values');
   }
 
-  forEach(callback: unknown, thisArg?: unknown): void {
+  forEach(callback: unknown, thisArg: unknown = undefined): void {
     requireArguments(arguments.length, 1, 'Headers.forEach');
     forEachPair(brand(this), pairsOf, callback, thisArg);
   }

@@ -16,7 +16,7 @@ export interface MimeType {
 }
 
 /** @returns undefined unless the text is a MIME type */
-function parseMimeType(text: string): MimeType | undefined {
+export function parseMimeType(text: string): MimeType | undefined {
   const input = trimHttpSpace(text);
   const semicolon = input.indexOf(';');
   const [type, subtype, more] = trimHttpSpace(semicolon < 0 ? input : input.slice(0, semicolon)).split('/');

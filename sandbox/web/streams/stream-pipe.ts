@@ -217,11 +217,16 @@ class Pipe {
   #close(): Promise<unknown> | undefined {
     const target = this.#target;
     if (target._state === 'closed' || isClosing(target)) return undefined;
+    // The last write has failed: the sink's error, and not that it cannot be closed any more.
+    if (target._state === 'errored') return rejected(target._storedError);
     return apply(close, this.#writer, []) as Promise<unknown>;
   }
 }
 
 const DONE: Promise<unknown> = new PromiseIntrinsic<void>((resolve) => resolve());
+
+const rejected = (reason: unknown): Promise<unknown> =>
+  new PromiseIntrinsic((_resolve, reject) => reject(reason));
 
 const isClosing = ({ _closeRequest, _inFlightCloseRequest }: WritableSlots): boolean =>
   _closeRequest !== undefined || _inFlightCloseRequest !== undefined;

@@ -47,9 +47,21 @@ const ALGORITHMS = [
   'ECDSA',
   'ECDH',
   'Ed25519',
+  'Ed448',
   'X25519',
+  'X448',
   'HKDF',
   'PBKDF2',
+];
+const BYTE_MEMBERS = [
+  'iv',
+  'counter',
+  'additionalData',
+  'label',
+  'salt',
+  'info',
+  'context',
+  'publicExponent',
 ];
 const USAGES = [
   'encrypt',
@@ -164,7 +176,7 @@ export class CryptoRequest {
   algorithm(name: string): { algorithm: Algorithm; publicKey: KeptKey | undefined } {
     const given = members(this.#members[name]);
     const algorithm = readAlgorithm(given);
-    for (const member of ['iv', 'counter', 'additionalData', 'label', 'salt', 'info', 'publicExponent']) {
+    for (const member of BYTE_MEMBERS) {
       if (given[member] !== undefined) algorithm[member] = this.#piece(given[member]);
     }
     const publicKey = given['public'] === undefined ? undefined : this.#key(given['public']);

@@ -65,6 +65,15 @@ test('the bundler knows exactly these globals, and warns of other names', () => 
   expect([...ISOLATE_GLOBALS].sort()).toEqual([...ENGINE, ...PLATFORM].sort());
 });
 
+test('functions have the lengths of their required arguments', async () => {
+  expect(
+    await isolate.run(`
+      const each = [FormData, Headers, URLSearchParams].map(({ prototype }) => prototype.forEach.length);
+      const { test, exec } = URLPattern.prototype;
+      return [...each, Navigator.length, URLPattern.length, test.length, exec.length];`),
+  ).toEqual([1, 1, 1, 0, 0, 0, 0]);
+});
+
 test('globals are defined as in a browser', async () => {
   expect(
     await isolate.run(`

@@ -63,11 +63,12 @@ const call = async (path: string): Promise<unknown> =>
 test('events come with their names, ids and lines, and after a break from the last id on', async () => {
   const asked: (string | undefined)[] = [];
   handle = (request, response) => {
-    asked.push(request.headers['last-event-id'] as string | undefined);
+    const id = request.headers['last-event-id'] as string | undefined;
+    asked.push(id && Buffer.from(id, 'latin1').toString());
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
     if (asked.length === 1) {
       const text =
-        ': hi\n\nretry: 1\ndata: größer\r\ndata:  b\r\rid: 7\nevent: named\ndata\n\nevent: none\n\ndata: cut';
+        ': hi\n\nretry: 1\ndata: größer\r\ndata:  b\r\rid: 7é€\nevent: named\ndata\n\nevent: none\n\ndata: cut';
       const bytes = Buffer.from(`\uFEFF${text}`);
       response.write(bytes.subarray(0, 25));
       response.end(bytes.subarray(25));
@@ -82,11 +83,11 @@ test('events come with their names, ids and lines, and after a break from the la
       ['named', '', true],
       ['error', 0],
       ['open', 1],
-      ['message', 'again', '7', origin],
+      ['message', 'again', '7é€', origin],
       ['end', 2],
     ],
   });
-  expect(asked).toEqual([undefined, '7']);
+  expect(asked).toEqual([undefined, '7é€']);
 });
 
 test.each([

@@ -146,6 +146,36 @@ describe('a request', () => {
   });
 });
 
+test('a data: URL is read inside the isolate, and counts as no fetch', async () => {
+  const code = `
+    const read = async (url, init) => {
+      const answer = await fetch(url, init);
+      return [answer.status, answer.statusText, answer.type, answer.url, answer.headers.get('content-type'), await answer.text()];
+    };
+    const refused = [];
+    for (const url of ['data:', 'data:text/plain', 'data:;base64,a', 'data:;base64,%', 'data:;base64,a=b'])
+      await fetch(url).catch(({ name }) => refused.push(name));
+    for (let i = 0; i < 60; i++) await fetch('data:,');
+    return [
+      await read('data:,a%20b%zz%e4#c'), await read('data:;charset=utf-8;Base64,4pyT'), await read('data:TEXT/HTML;a=b;base64 ,YQ'),
+      await read('data: image/svg+xml ; x="y" ,<a>', { method: 'POST', body: 'x' }), await read('data:nonsense,é'), await read('data:,head', { method: 'HEAD' }),
+      await new Response((await fetch('data:application/octet-stream;base64,/w==')).body).bytes().then(String), refused,
+    ];`;
+  const text = (type: string, body: string, url: string) => [200, 'OK', 'basic', url, type, body];
+  expect(await run(code)).toEqual({
+    value: [
+      text('text/plain;charset=US-ASCII', 'a b%zz\ufffd', 'data:,a%20b%zz%e4'),
+      text('text/plain;charset=utf-8', '✓', 'data:;charset=utf-8;Base64,4pyT'),
+      text('text/html;a=b', 'a', 'data:TEXT/HTML;a=b;base64 ,YQ'),
+      text('image/svg+xml;x=y', '<a>', 'data: image/svg+xml ; x="y" ,<a>'),
+      text('text/plain;charset=US-ASCII', 'é', 'data:nonsense,%C3%A9'),
+      text('text/plain;charset=US-ASCII', '', 'data:,head'),
+      '255',
+      Array(5).fill('TypeError'),
+    ],
+  });
+});
+
 describe('bodies that are streams', () => {
   test('an answer can be read before its last byte is sent', async () => {
     const gate = Promise.withResolvers<void>();

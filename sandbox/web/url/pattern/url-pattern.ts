@@ -17,7 +17,11 @@ type Result = { inputs: (string | URLPatternInit)[] } & { [Name in ComponentName
 export class URLPattern {
   readonly #components: Readonly<Record<ComponentName, Component>>;
 
-  constructor(input?: unknown, baseUrlOrOptions?: unknown, options?: unknown) {
+  constructor(
+    input: unknown = undefined,
+    baseUrlOrOptions: unknown = undefined,
+    options: unknown = undefined,
+  ) {
     const converted = toInput(input);
     // Web IDL's choice between the overloads (input, baseURL, options) and (input, options).
     const hasBase =
@@ -29,11 +33,11 @@ export class URLPattern {
     this.#components = compileComponents(init, Boolean(ignoreCase));
   }
 
-  test(input?: unknown, baseURL?: unknown): boolean {
+  test(input: unknown = undefined, baseURL: unknown = undefined): boolean {
     return match(this.#components, input, baseURL) !== null;
   }
 
-  exec(input?: unknown, baseURL?: unknown): Result | null {
+  exec(input: unknown = undefined, baseURL: unknown = undefined): Result | null {
     return match(this.#components, input, baseURL);
   }
 

@@ -163,7 +163,7 @@ const CASES: Record<string, string[]> = {
         (usages) => `subtle.generateKey({ name: '${name}', length: 128 }, true, ${usages})`,
       ),
     ),
-    ...['Ed25519', 'X25519'].flatMap((name) =>
+    ...['Ed25519', 'Ed448', 'X25519', 'X448'].flatMap((name) =>
       ['[]', `['encrypt']`, `['verify']`].map((usages) => `subtle.generateKey('${name}', true, ${usages})`),
     ),
     `subtle.generateKey({ name: 'HMAC', hash: 'SHA-1' }, true, [])`,

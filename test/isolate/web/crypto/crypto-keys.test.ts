@@ -63,7 +63,7 @@ test('every kind of key is exported from every format as it was imported', async
       const kinds = [
         [{ name: 'RSASSA-PKCS1-v1_5', ...rsa }, ['sign', 'verify']], [{ name: 'RSA-PSS', ...rsa }, ['sign', 'verify']], [{ name: 'RSA-OAEP', ...rsa }, ['encrypt', 'decrypt']],
         ...['P-256', 'P-384', 'P-521'].flatMap((namedCurve) => [[{ name: 'ECDSA', namedCurve }, ['sign', 'verify']], [{ name: 'ECDH', namedCurve }, ['deriveBits']]]),
-        [{ name: 'Ed25519' }, ['sign', 'verify']], [{ name: 'X25519' }, ['deriveKey']],
+        ...['Ed25519', 'Ed448'].map((name) => [{ name }, ['sign', 'verify']]), ...['X25519', 'X448'].map((name) => [{ name }, ['deriveKey']]),
         ...['CBC', 'CTR', 'GCM', 'KW'].map((mode) => [{ name: 'AES-' + mode, length: 192 }, ['wrapKey', 'unwrapKey']]),
         ...['SHA-1', 'SHA-256', 'SHA-384', 'SHA-512'].map((hash) => [{ name: 'HMAC', hash }, ['sign', 'verify']]),
       ];

@@ -179,6 +179,33 @@ describe('known answers', () => {
     ]);
   });
 
+  test('Ed448 (RFC 8032, section 7.4) and X448 (RFC 7748, section 5.2)', async () => {
+    expect(
+      await cell.run(`
+        const seed = unhex('6c82a562cb808d10d632be89c8513ebf6c929f34ddfa8c9f63c9960ef6e348a3528c8a3fcc2f044e39a3fc5b94492f8f032e7549a20098f95b');
+        const ed = await subtle.importKey('pkcs8', unhex('3047020100300506032b6571043b0439' + hex(seed)), 'Ed448', true, ['sign']);
+        const edPublic = await subtle.importKey('raw', unhex('5fd7449b59b461fd2ce787ec616ad46a1da1342485a70e1f8a0ea75d80e96778edf124769b46c7061bd6783df1e50f6cd1fa1abeafe8256180'), 'Ed448', true, ['verify']);
+        const signature = await subtle.sign('Ed448', ed, text(''));
+        const inContext = { name: 'Ed448', context: text('foo') };
+        const other = await subtle.sign(inContext, ed, text(''));
+        const five = '05' + '00'.repeat(55);
+        const scalar = await subtle.importKey('pkcs8', unhex('3046020100300506032b656f043a0438' + five), 'X448', true, ['deriveBits']);
+        const point = await subtle.importKey('raw', unhex(five), 'X448', true, []);
+        return [
+          hex(signature), await subtle.verify('Ed448', edPublic, signature, text('')),
+          hex(other) === hex(signature), await subtle.verify(inContext, edPublic, other, text('')), await subtle.verify('Ed448', edPublic, other, text('')),
+          await nameOf(() => subtle.sign({ name: 'Ed448', context: new Uint8Array(256) }, ed, text(''))),
+          hex(await subtle.deriveBits({ name: 'X448', public: point }, scalar, 448)),
+          hex(await subtle.deriveBits({ name: 'X448', public: point }, scalar, null)).length,
+        ];`),
+    ).toEqual([
+      '533a37f6bbe457251f023c0d88f976ae2dfb504a843e34d2074fd823d41a591f2b233f034f628281f2fd7a22ddd47d7828c59bd0a21bfd3980ff0d2028d4b18a9df63e006c5d1c2d345b925d8dc00b4104852db99ac5c7cdda8530a113a0f4dbb61149f05a7363268c71d95808ff2e652600',
+      ...[true, false, true, false, 'OperationError'],
+      '3f482c8a9f19b01e6c46ee9711d9dc14fd4bf67af30765c2ae2b846a4d23a8cd0db897086239492caf350b51f833868b9bc2b3bca9cf4113',
+      112,
+    ]);
+  });
+
   test('Ed25519 (RFC 8032, test 3) and X25519 (RFC 7748, section 5.2)', async () => {
     expect(
       await cell.run(`

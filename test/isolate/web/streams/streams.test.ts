@@ -193,6 +193,40 @@ describe('bytes', () => {
 });
 
 describe('pipes', () => {
+  test.each([
+    [
+      'the last write fails',
+      `write() { return new Promise((_, reject) => setImmediately(() => reject(boom))); }`,
+    ],
+    ['the last write throws', `write() { throw boom; }`],
+    [
+      'it fails during the last write',
+      `start(c) { this.c = c; }, write() { this.c.error(boom); return flush(); }`,
+    ],
+    [
+      'it fails before the close',
+      `start(c) { this.c = c; }, write() { setImmediately(() => this.c.error(boom)); return flush(); }`,
+    ],
+    ['the close fails', `close() { throw boom; }`],
+  ])('end with the error of the sink where %s', async (_what, sink) => {
+    expect(
+      await isolate.run(`
+        const boom = { name: 'boom' };
+        const setImmediately = async (run) => { await undefined; await undefined; run(); };
+        const ends = [];
+        for (const options of [{}, { preventAbort: true, preventCancel: true }]) {
+          for (const make of [
+            () => new ReadableStream({ start(c) { c.enqueue('a'); c.close(); } }),
+            () => new ReadableStream({ pull(c) { c.enqueue('a'); c.close(); } }, { highWaterMark: 0 }),
+          ]) {
+            const [source, target] = [make(), new WritableStream({ ${sink} })];
+            ends.push(await nameOf(() => source.pipeTo(target, options)), source.locked, target.locked);
+          }
+        }
+        return ends;`),
+    ).toEqual(Array.from({ length: 4 }, () => ['boom', false, false]).flat());
+  });
+
   test('an aborted signal ends the pipe, both sides and their locks', async () => {
     expect(
       await isolate.run(`
