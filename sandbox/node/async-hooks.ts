@@ -12,42 +12,37 @@
  * It will not follow a top-level `await`, nor emit the hooks of `createHook`.
  */
 
+import { AsyncResource, bound } from './async-resource.ts';
+import { validateFunction } from './errors.ts';
+
 /** The values of all storages for some code; undefined for none. */
 type Values = ReadonlyMap<object, unknown> | undefined;
 
 const current = (): Values => __context.get() as Values;
-
-/** The same function, run with the values of now; anything else is returned as it is. */
-function bound<T>(callback: T): T {
-  if (typeof callback !== 'function') return callback;
-  const values = current();
-  const wrapped = function (this: unknown, ...passed: unknown[]): unknown {
-    return __context.run(values, () => Reflect.apply(callback, this, passed));
-  };
-  return wrapped as T;
-}
+const follow = <T>(callback: T): T => (typeof callback === 'function' ? bound(callback) : callback);
 
 const nativeThen = Promise.prototype.then;
 const nativeFromAsync = Array.fromAsync;
 
 Object.defineProperty(Promise.prototype, 'then', {
   value: function then<T>(this: Promise<T>, fulfilled?: never, rejected?: never) {
-    return Reflect.apply(nativeThen, this, [bound(fulfilled), bound(rejected)]);
+    return Reflect.apply(nativeThen, this, [follow(fulfilled), follow(rejected)]);
   },
   writable: true,
   configurable: true,
 });
 Object.defineProperty(Array, 'fromAsync', {
   value: function fromAsync(this: unknown, items: never, map?: never, self?: unknown) {
-    return Reflect.apply(nativeFromAsync, this, [items, bound(map), self]);
+    return Reflect.apply(nativeFromAsync, this, [items, follow(map), self]);
   },
   writable: true,
   configurable: true,
 });
 
 export class AsyncLocalStorage<T> {
-  static bind<F>(callback: F): F {
-    return bound(callback);
+  static bind<F extends Function>(callback: F): F {
+    validateFunction(callback, 'fn');
+    return AsyncResource.bind(callback, 'bound-anonymous-fn');
   }
 
   static snapshot() {
@@ -102,50 +97,21 @@ function enter(values: Values): void {
   void Reflect.apply(nativeThen, Promise.resolve(), [() => __context.set(undefined)]);
 }
 
-export class AsyncResource {
-  static bind<F>(callback: F): F {
-    return bound(callback);
-  }
-
-  readonly type: string;
-  readonly #values = current();
-
-  constructor(type: string) {
-    this.type = type;
-  }
-
-  runInAsyncScope<R>(call: (...passed: unknown[]) => R, self?: unknown, ...passed: unknown[]): R {
-    return __context.run(this.#values, () => Reflect.apply(call, self, passed));
-  }
-
-  bind<F>(callback: F): F {
-    return __context.run(this.#values, () => bound(callback));
-  }
-
-  emitDestroy(): this {
-    return this;
-  }
-
-  asyncId(): number {
-    return 0;
-  }
-
-  triggerAsyncId(): number {
-    return 0;
-  }
-}
-
 export const createHook = (): object => {
   const hook = { enable: () => hook, disable: () => hook };
   return hook;
 };
+/** No code of Node.js has asynchronous resources of its own here. */
+export const asyncWrapProviders = Object.freeze(Object.create(null) as object);
 export const executionAsyncId = (): number => 0;
 export const triggerAsyncId = (): number => 0;
 export const executionAsyncResource = (): object => ({});
 
+export { AsyncResource };
 export default {
   AsyncLocalStorage,
   AsyncResource,
+  asyncWrapProviders,
   createHook,
   executionAsyncId,
   triggerAsyncId,

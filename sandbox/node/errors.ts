@@ -165,7 +165,7 @@ export function received(value: unknown): string {
 }
 
 /** A value in a message, on one line: exact for primitives, short for objects. */
-function shown(value: unknown, depth = 0): string {
+export function shown(value: unknown, depth = 0): string {
   if (typeof value === 'string') {
     const text = JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replace(/\\u00/g, '\\x');
     const mark = ["'", '"', '`'].find((one) => !text.includes(one)) ?? "'";

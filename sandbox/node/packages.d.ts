@@ -8,21 +8,6 @@ declare module 'node-tables/buffer.json' {
   export default limits;
 }
 
-declare module '@jspm/core/nodelibs/events' {
-  interface Emitter {
-    setMaxListeners?(count: number): void;
-    listeners?(name: unknown): Function[];
-  }
-  const EventEmitter: Record<string, unknown>;
-  export const defaultMaxListeners: number;
-  export const init: unknown;
-  export const listenerCount: unknown;
-  export const on: unknown;
-  export const once: unknown;
-  export { type Emitter, EventEmitter };
-  export default EventEmitter;
-}
-
 declare module '@jspm/core/nodelibs/util' {
   const util: Record<string, unknown>;
   export default util;
@@ -36,4 +21,51 @@ declare module 'node-tables/os.json' {
 declare module 'node-tables/system-errors.json' {
   const table: Readonly<Record<string, readonly [name: string, message: string]>>;
   export default table;
+}
+
+declare module 'readable-stream/lib/stream.js' {
+  export interface NodeStream {
+    readonly destroyed: boolean;
+    readonly _readableState?: object;
+    readonly _writableState?: object;
+    on(name: string, listener: (value: never) => void): this;
+  }
+  export interface NodeReadable extends NodeStream {
+    readonly readableHighWaterMark: number;
+    readonly readableObjectMode: boolean;
+    pause(): void;
+    resume(): void;
+    push(chunk: unknown): boolean;
+  }
+  export interface NodeWritable extends NodeStream {
+    readonly writableEnded: boolean;
+    readonly writableHighWaterMark: number;
+    readonly writableNeedDrain: boolean;
+    readonly writableObjectMode: boolean;
+    write(chunk: unknown): boolean;
+    end(): void;
+  }
+  export interface NodeDuplex extends NodeReadable, NodeWritable {}
+  interface StreamClass<T> {
+    new (options?: object): T;
+    fromWeb: unknown;
+    toWeb: unknown;
+  }
+  interface StreamModule {
+    readonly Duplex: StreamClass<NodeDuplex>;
+    readonly Readable: StreamClass<NodeReadable>;
+    readonly Writable: StreamClass<NodeWritable>;
+    readonly destroy: (stream: NodeStream, error: unknown) => void;
+    readonly finished: (stream: NodeStream, done: (error?: Error & { code?: string }) => void) => () => void;
+    readonly isReadable: (stream: NodeStream) => boolean;
+    readonly isWritable: (stream: NodeStream) => boolean;
+    readonly [other: string]: unknown;
+  }
+  const Stream: StreamModule;
+  export default Stream;
+}
+
+declare module 'readable-stream/lib/stream/promises.js' {
+  const promises: { readonly finished: unknown; readonly pipeline: unknown };
+  export default promises;
 }

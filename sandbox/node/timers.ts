@@ -1,14 +1,167 @@
 /**
- * `node:timers`: the timers of the isolate, and `setImmediate` as the shortest of them.
+ * `node:timers`: the timers of the isolate as the objects of Node.js. A bundle whose code takes
+ * a timer for such an object gets these functions for the free names, too
+ * (`src/bundle/node-modules.ts`).
+ *
+ * A timer ends with its call, referenced or not: `ref` and `unref` only remember what they are
+ * told.
  */
+import { validateFunction } from './errors.ts';
+import promises from './timers-promises.ts';
 
 type Task = (...values: unknown[]) => void;
+/** The timers of the isolate, which the functions of this module hide. */
+const { setTimeout: start, clearTimeout: stop } = globalThis as unknown as {
+  setTimeout(task: () => void, delayMs: number): number;
+  clearTimeout(id: number): void;
+};
+const DELAY_MS_MAX = 2 ** 31 - 1;
 
-export const setImmediate = (task: Task, ...values: unknown[]): unknown => setTimeout(task, 0, ...values);
-export const clearImmediate = (timer: number): void => clearTimeout(timer);
-const { clearInterval, clearTimeout, setInterval, setTimeout } = globalThis;
+/** Whole milliseconds; 1 where the number is no delay. */
+const delayOf = (delay: unknown): number => {
+  const ms = Number(delay);
+  return ms >= 1 && ms <= DELAY_MS_MAX ? Math.trunc(ms) : 1;
+};
 
-export { default as promises } from './timers-promises.ts';
-export { clearInterval, clearTimeout, setInterval, setTimeout };
+class Timeout {
+  _idleTimeout: number;
+  _onTimeout: Task | null;
+  readonly _timerArgs: readonly unknown[];
+  _repeat: number | null;
+  _destroyed = false;
+  #referenced = true;
+  #id = 0;
 
-export default { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate };
+  constructor(task: Task, delay: unknown, values: readonly unknown[], repeats: boolean) {
+    this._idleTimeout = delayOf(delay);
+    this._onTimeout = task;
+    this._timerArgs = values;
+    this._repeat = repeats ? this._idleTimeout : null;
+    this.#start();
+  }
+
+  #start(): void {
+    const run = () => {
+      // What runs may call `refresh`, and is known by its timer.
+      this._destroyed = this._repeat === null;
+      if (typeof this._repeat === 'number') this.#start();
+      this._onTimeout?.(...this._timerArgs);
+    };
+    this._destroyed = false;
+    this.#id = start(run, typeof this._repeat === 'number' ? this._repeat : this._idleTimeout);
+  }
+
+  refresh(): this {
+    if (this._onTimeout === null) return this;
+    stop(this.#id);
+    this.#start();
+    return this;
+  }
+
+  close(): this {
+    stop(this.#id);
+    this._destroyed = true;
+    this._onTimeout = null;
+    this._idleTimeout = -1;
+    this._repeat = null;
+    return this;
+  }
+
+  ref(): this {
+    this.#referenced = true;
+    return this;
+  }
+
+  unref(): this {
+    this.#referenced = false;
+    return this;
+  }
+
+  hasRef(): boolean {
+    return this.#referenced;
+  }
+
+  [Symbol.toPrimitive](): number {
+    return this.#id;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+class Immediate {
+  _onImmediate: Task | null;
+  _destroyed = false;
+  #referenced = true;
+  readonly #id: number;
+
+  constructor(task: Task, values: readonly unknown[]) {
+    this._onImmediate = task;
+    this.#id = start(() => {
+      this._destroyed = true;
+      this._onImmediate?.(...values);
+    }, 0);
+  }
+
+  close(): void {
+    stop(this.#id);
+    this._destroyed = true;
+    this._onImmediate = null;
+  }
+
+  ref(): this {
+    this.#referenced = true;
+    return this;
+  }
+
+  unref(): this {
+    this.#referenced = false;
+    return this;
+  }
+
+  hasRef(): boolean {
+    return this.#referenced;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+export function setTimeout(task: Task, delay?: unknown, ...values: unknown[]): Timeout {
+  validateFunction(task, 'callback');
+  return new Timeout(task, delay, values, false);
+}
+
+export function setInterval(task: Task, delay?: unknown, ...values: unknown[]): Timeout {
+  validateFunction(task, 'callback');
+  return new Timeout(task, delay, values, true);
+}
+
+export function setImmediate(task: Task, ...values: unknown[]): Immediate {
+  validateFunction(task, 'callback');
+  return new Immediate(task, values);
+}
+
+export function clearTimeout(timer?: unknown): void {
+  if (timer instanceof Timeout) timer.close();
+  else if (typeof timer === 'number' || typeof timer === 'string') stop(Number(timer));
+}
+
+export const clearInterval = (timer?: unknown): void => clearTimeout(timer);
+
+export function clearImmediate(immediate?: unknown): void {
+  if (immediate instanceof Immediate) immediate.close();
+}
+
+export { promises };
+export default {
+  setTimeout,
+  clearTimeout,
+  setImmediate,
+  clearImmediate,
+  setInterval,
+  clearInterval,
+  promises,
+};

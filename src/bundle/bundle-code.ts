@@ -19,7 +19,7 @@ import { absentInputs, refusedBy } from './absent-modules.ts';
 import { buildProblems, refusedModule } from './build-problems.ts';
 import { type BundleResult, SOURCE_MAP_BYTES_MAX } from './bundle-result.ts';
 import { explainJsx } from './jsx-in-typescript.ts';
-import { ASYNC_HOOKS } from './node-modules.ts';
+import { ASYNC_HOOKS, takesTimersForObjects } from './node-modules.ts';
 import { sourceOptions } from './source-options.ts';
 import { tsconfigWarnings } from './tsconfig.ts';
 import {
@@ -27,6 +27,7 @@ import {
   displayName,
   NODE,
   NODE_GLOBALS,
+  NODE_TIMERS,
   RUN,
   type VirtualFiles,
   virtualFiles,
@@ -82,7 +83,7 @@ const optionsOf = ({ files, mode }: BundleJob, manner: Manner) =>
     legalComments: 'none',
     sourcemap: 'external',
     sourcesContent: false,
-    inject: [NODE_GLOBALS],
+    inject: takesTimersForObjects(files.upload) ? [NODE_GLOBALS, NODE_TIMERS] : [NODE_GLOBALS],
   }) satisfies BuildOptions;
 
 /** How a bundle is built where the usual manner does not do. */

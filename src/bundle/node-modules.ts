@@ -7,6 +7,7 @@
  * processes is refused, unless its package is known to need it for such a feature alone, or the
  * upload says so by `"browser": {"net": false}` in its own `package.json`.
  */
+import { posix } from 'node:path';
 import { browserReplacement } from './package-entry.ts';
 
 const JSPM = 'node_modules/@jspm/core/nodelibs/browser/';
@@ -20,7 +21,7 @@ const CARRIED: Readonly<Record<string, string>> = {
   console: 'node/console.ts',
   constants: 'node-tables/constants.json',
   crypto: 'node/crypto.ts',
-  diagnostics_channel: `${JSPM}diagnostics_channel.js`,
+  diagnostics_channel: 'node/diagnostics-channel.ts',
   events: 'node/events.ts',
   os: 'node/os.ts',
   path: 'node/path.ts',
@@ -30,11 +31,11 @@ const CARRIED: Readonly<Record<string, string>> = {
   process: 'node/process.ts',
   punycode: `${JSPM}punycode.js`,
   querystring: 'node/querystring.ts',
-  stream: `${JSPM}stream.js`,
-  'stream/consumers': `${JSPM}stream/consumers.js`,
-  'stream/promises': `${JSPM}stream/promises.js`,
-  'stream/web': `${JSPM}stream/web.js`,
-  string_decoder: `${JSPM}string_decoder.js`,
+  stream: 'node/stream.ts',
+  'stream/consumers': 'node/stream-consumers.ts',
+  'stream/promises': 'node/stream-promises.ts',
+  'stream/web': 'node/stream-web.ts',
+  string_decoder: 'node/string-decoder.ts',
   sys: 'node/util.ts',
   timers: 'node/timers.ts',
   'timers/promises': 'node/timers-promises.ts',
@@ -128,13 +129,38 @@ export function nodeModule(name: string, user: string | undefined, manifest: unk
   return { absent: name, refused: !known && !declared };
 }
 
-/** The file that an import of `sandbox/node/` means; undefined for other packages. */
-export function packageFile(specifier: string): string | undefined {
+/**
+ * The file that an import in a carrying file means; undefined for other packages.
+ *
+ * A module of Node.js is what an import of it in an upload would get: `readable-stream` is written
+ * over `events`, `buffer` and `process/`.
+ */
+export function carryingFile(specifier: string, importer: string): string | undefined {
+  if (specifier.startsWith('.')) {
+    const path = posix.join(posix.dirname(importer), specifier);
+    return posix.extname(path) === '' ? `${path}.js` : path;
+  }
   const [, library] = /^@jspm\/core\/nodelibs\/([\w/-]+)$/.exec(specifier) ?? [];
   if (library !== undefined) return `node_modules/@jspm/core/nodelibs/browser/${library}.js`;
   if (specifier.startsWith('node-tables/')) return specifier;
-  return specifier.startsWith('@noble/hashes/') ? `node_modules/${specifier}` : undefined;
+  if (/^(?:@noble\/hashes|readable-stream)\//.test(specifier)) return `node_modules/${specifier}`;
+  return CARRIED[nodeModuleNamed(specifier) ?? ''];
 }
+
+/** What only code writes for which a timer is an object of Node.js. */
+const TIMER_OBJECT =
+  /\.(?:unref|hasRef|refresh)\b|Symbol\.toPrimitive|\bclear(?:Timeout|Interval)\(this\b|['"](?:node:)?timers['"]/;
+
+/**
+ * Whether code of the upload asks a timer for `unref` or its kind. A timer of the web platform is a
+ * number, and stays one in every other script.
+ */
+export const takesTimersForObjects = (upload: ReadonlyMap<string, Uint8Array>): boolean =>
+  upload.values().some((bytes) => {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (!text.includes('setTimeout') && !text.includes('setInterval')) return false;
+    return TIMER_OBJECT.test(text.toString('latin1'));
+  });
 
 /** The package that a file of the upload belongs to; undefined for the upload's own files. */
 export function packageNameOf(path: string): string | undefined {

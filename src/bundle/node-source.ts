@@ -11,16 +11,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { METHODS, STATUS_CODES } from 'node:http';
 import { createRequire, findPackageJSON } from 'node:module';
 import { constants as os } from 'node:os';
-import { posix } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { getSystemErrorMap } from 'node:util';
 import { constants as zlib } from 'node:zlib';
 import { prebuilt } from '../own-files.ts';
-import { CARRYING_FILES, packageFile } from './node-modules.ts';
+import { CARRYING_FILES, carryingFile } from './node-modules.ts';
 
 const OWN = new URL('../../sandbox/node/', import.meta.url);
 /** An import by a fixed text, as the built files of the packages have it. */
-const IMPORT = /(?:from|import) ['"]([^'"]+)['"]/g;
+const IMPORT = /(?:from |import |\brequire\()['"]([^'"]+)['"]/g;
 
 /**
  * Tables of the Node.js that runs, each a file `node-tables/….json`: numbers and names that would
@@ -60,22 +59,21 @@ function readSources(): ReadonlyMap<string, string> {
 /** Adds a file and, if it belongs to a package, what it imports; own files are all there. */
 function add(sources: Map<string, string>, path: string): void {
   if (sources.has(path)) return;
-  const source = readFileSync(locate(path), 'utf8');
+  // A timer ends with its call: the queue of `nextTick` in `@jspm/core` would wait for it for ever.
+  const source = readFileSync(locate(path), 'utf8').replace(
+    'setTimeout(drainQueue, 0)',
+    'queueMicrotask(drainQueue)',
+  );
   sources.set(path, source);
   for (const [, specifier = ''] of source.matchAll(IMPORT)) {
-    if (!specifier.startsWith('.')) addFromPackage(sources, specifier);
-    else if (!path.startsWith('node/')) add(sources, posix.join(posix.dirname(path), specifier));
+    const file = carryingFile(specifier, path);
+    // An own file is there, or only in a comment.
+    if (file?.startsWith('node_modules/')) add(sources, file);
   }
 }
 
-/** Adds the file of `@jspm/core/nodelibs/…` or `@noble/hashes/….js`. */
-function addFromPackage(sources: Map<string, string>, specifier: string): void {
-  const file = packageFile(specifier);
-  if (file !== undefined) add(sources, file);
-}
-
 function locate(path: string): URL {
-  const [, name, rest] = /^node_modules\/(@[^/]+\/[^/]+)\/(.*)$/.exec(path) ?? [];
+  const [, name, rest] = /^node_modules\/((?:@[^/]+\/)?[^/]+)\/(.*)$/.exec(path) ?? [];
   if (name === undefined || rest === undefined) return new URL(path.replace(/^node\//, ''), OWN);
   const manifest = findPackageJSON(name, import.meta.url);
   if (manifest === undefined) throw new Error(`The package ${name} is not installed.`);

@@ -6,7 +6,6 @@
  * namespaces `upload`, `sdk` and `node` are separate: a path in one cannot name a file of another.
  * esbuild resolves only glob imports without the plugin; `glob-imports.ts` refuses them.
  */
-import { posix } from 'node:path';
 import type {
   Loader,
   OnLoadArgs,
@@ -19,7 +18,7 @@ import type {
 import { ABSENT, ABSENT_IMPORTS, absentModule, absentPath, refusing } from './absent-modules.ts';
 import { GLOB_MATCHED } from './glob-imports.ts';
 import { withPragma } from './jsx.ts';
-import { nodeModule, packageFile, packageNameOf } from './node-modules.ts';
+import { carryingFile, nodeModule, packageNameOf } from './node-modules.ts';
 import { ImportGuards, MISSING, missingModule, withoutRequireResolve } from './optional-imports.ts';
 import { isFreeOfSideEffects, packageJson } from './resolve-import.ts';
 import { resolveMapped } from './tsconfig.ts';
@@ -71,8 +70,12 @@ export const RUN = '__run';
  */
 export const CONTEXT = '__context';
 
-/** What esbuild is asked to inject: the names of Node.js that code may use without an import. */
+/**
+ * What esbuild is asked to inject: the names of Node.js that code may use without an import, and
+ * its timers for code that takes a timer for an object (`takesTimersForObjects`).
+ */
 export const NODE_GLOBALS = 'node-globals';
+export const NODE_TIMERS = 'node-timers';
 
 /** The files that the plugin serves. */
 export interface VirtualFiles {
@@ -143,6 +146,7 @@ export function displayName(path: string): string {
 
 function resolve(files: VirtualFiles, args: OnResolveArgs): OnResolveResult {
   if (args.kind === 'entry-point' && args.path === NODE_GLOBALS) return inNode('node/globals.ts');
+  if (args.kind === 'entry-point' && args.path === NODE_TIMERS) return inNode('node/timers.ts');
   if (args.kind === 'entry-point') return { path: FRAME, namespace: FRAME };
   if (args.namespace === FRAME) return { path: files.entry, namespace: UPLOAD };
   if (args.namespace === SDK) {
@@ -205,9 +209,9 @@ async function optional(
 
 /** An import between the files that carry modules of Node.js. */
 function resolveInNode(specifier: string, importer: string): OnResolveResult {
-  const found = specifier.startsWith('.')
-    ? posix.join(posix.dirname(importer), specifier)
-    : packageFile(specifier);
+  const found = carryingFile(specifier, importer);
+  // `readable-stream` asks for it where the platform has no AbortController.
+  if (specifier === 'abort-controller') return { path: specifier, namespace: EMPTY };
   return found === undefined ? { errors: [refusal(`No "${specifier}".`)] } : inNode(found);
 }
 

@@ -27,7 +27,6 @@ const CARRIED = builtinModules.filter(
 const DIFFERENCES: Readonly<Record<string, string>> = {
   assert: '-Assert -doesNotMatch -match -partialDeepStrictEqual',
   'assert/strict': '+CallTracker -Assert -partialDeepStrictEqual',
-  async_hooks: '-asyncWrapProviders',
   console: `
     -Console -assert -clear -context -count -countReset -createTask -dir -dirxml -group -groupCollapsed
     -groupEnd -profile -profileEnd -table -time -timeEnd -timeLog -timeStamp`,
@@ -39,9 +38,6 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
     -generateKeyPairSync -generateKeySync -generatePrime -generatePrimeSync -getCipherInfo -getCiphers
     -getCurves -getDiffieHellman -getFips -getMacs -parsePKCS12 -privateDecrypt -privateEncrypt -publicDecrypt
     -publicEncrypt -randomUUIDv7 -scrypt -scryptSync -secureHeapUsed -setEngine -setFips -sign -verify`,
-  diagnostics_channel: `
-    +deleteChannel -BoundedChannel -boundedChannel -subscribe -tracingChannel -unsubscribe`,
-  events: '-EventEmitterAsyncResource -addAbortListener -captureRejections -getMaxListeners -usingDomains',
   perf_hooks: `
     -PerformanceObserver -PerformanceObserverEntryList -PerformanceResourceTiming -createHistogram
     -createSlidingWindowHistogram -eventLoopUtilization -importHistogram -monitorEventLoopDelay -timerify`,
@@ -58,19 +54,12 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
     -openStdin -ppid -reallyExit -ref -release -report -resourceUsage -setSourceMapsEnabled
     -setUncaughtExceptionCaptureCallback -setegid -seteuid -setgid -setgroups -setuid -sourceMapsEnabled
     -stderr -stdin -stdout -threadCpuUsage -umask -unref`,
-  stream: `
-    +ReadableState +_fromList +default +from +fromWeb +toWeb +wrap -_isArrayBufferView -_isUint8Array
-    -_uint8ArrayToBuffer -addAbortSignal -compose -destroy -duplexPair -getDefaultHighWaterMark -isDestroyed
-    -isDisturbed -isErrored -isReadable -isWritable -promises -setDefaultHighWaterMark`,
-  'stream/consumers': '-bytes',
-  'stream/web': '-CompressionStream -DecompressionStream -ReadableStreamTee',
   sys: `
     +isBoolean +isBuffer +isDate +isError +isFunction +isNull +isNullOrUndefined +isNumber +isObject
     +isPrimitive +isRegExp +isString +isSymbol +isUndefined +log -MIMEParams -MIMEType -_errnoException
     -_exceptionWithHostPort -convertProcessSignalToExitCode -debounce -diff -getCallSites -getSystemErrorMap
     -getSystemErrorMessage -getSystemErrorName -markPromiseAsHandled -parseArgs -parseEnv -setTraceSigInt
     -throttle -transferableAbortController -transferableAbortSignal`,
-  timers: '-promises',
   url: '-URLPattern -URLSearchParams -domainToASCII -domainToUnicode -fileURLToPathBuffer -urlToHttpOptions',
   util: `
     +isBoolean +isBuffer +isDate +isError +isFunction +isNull +isNullOrUndefined +isNumber +isObject

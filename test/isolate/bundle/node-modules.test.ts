@@ -190,6 +190,20 @@ describe('names of Node.js', () => {
     ]);
   });
 
+  test('have timers that are objects where the code takes them for such, and numbers elsewhere', async () => {
+    const timer = `const timer = setTimeout(() => {}, 1); export const end = () => clearTimeout(timer);`;
+    const code = `${timer} export default [typeof timer, timer.unref?.().hasRef(), timer.constructor.name];`;
+    const ended = `const interval = setInterval(function () { clearInterval(this); ended(interval === this); }, 1);
+      let ended; export default () => new Promise((resolve) => { ended = resolve; });`;
+    expect(await evaluate({ 'index.ts': code })).toEqual(['object', false, 'Timeout']);
+    expect(await evaluate<() => unknown>({ 'index.ts': ended }).then((wait) => wait())).toBe(true);
+    const script = await scriptOf(
+      uploaded({ 'index.ts': `${timer} export default typeof timer;` }),
+      'index.ts',
+    );
+    expect(script).not.toContain('hasRef');
+  });
+
   test('are not globals', async () => {
     const script = await scriptOf(uploaded({ 'index.ts': 'export default Buffer.from("a");' }), 'index.ts');
     expect(script).not.toMatch(/globalThis\.(Buffer|process)\s*=/);

@@ -155,3 +155,100 @@ test('groups and counters of the console begin anew with each call', async () =>
     new Set(['entered', 'entries: 1']),
   );
 });
+
+/**
+ * What a careless call begins and leaves, and what a later call of the same isolate asks for: by
+ * module. Whatever the modules keep for both is there for the later call.
+ */
+const BEGUN_AND_USED: Readonly<Record<string, readonly [begin: string, use: string]>> = {
+  stream: [
+    `new PassThrough().end('x')`,
+    `new Promise((end) => new PassThrough().on('end', end).end('x').resume())`,
+  ],
+  'a stream that both have': [`shared.write('x')`, `new Promise((heard) => shared.once('data', heard))`],
+  'stream/promises': [
+    `void pipeline(Readable.from(['a']), new PassThrough())`,
+    `pipeline(Readable.from(['a']), async function (parts) { for await (const part of parts); })`,
+  ],
+  'stream, finished': [`finished(shared, () => {})`, `finishedLater(Readable.from([]).resume())`],
+  'stream/consumers': [`void text(shared)`, `text(Readable.from(['a', 'b']))`],
+  'streams of the web': [
+    `void Readable.toWeb(new PassThrough()).getReader().read()`,
+    `text(Readable.fromWeb(Readable.toWeb(Readable.from(['a']))))`,
+  ],
+  events: [
+    `void once(emitter, 'said')`,
+    `(queueMicrotask(() => emitter.emit('said')), once(emitter, 'said'))`,
+  ],
+  'events, on': [
+    `void said.next()`,
+    `(queueMicrotask(() => { emitter.emit('told'); emitter.emit('told'); }), said.next())`,
+  ],
+  timers: [`setImmediate(() => {})`, `new Promise((resolve) => setImmediate(resolve))`],
+  'a timer that both have': [
+    `(timer = setTimeout(() => fired(), 20)).unref()`,
+    `new Promise((resolve) => { fired = resolve; timer.refresh(); })`,
+  ],
+  'timers/promises': [`void wait(60_000)`, `wait(1)`],
+  'timers/promises, setInterval': [`void ticks.next()`, `ticks.next()`],
+  'timers/promises, scheduler': [`void scheduler.yield()`, `scheduler.yield()`],
+  'process.nextTick': [`process.nextTick(() => {})`, `new Promise((resolve) => process.nextTick(resolve))`],
+  'a loader of batches': [`void load('a')`, `load('b')`],
+  util: [
+    `callbackify(async () => 1)(() => {})`,
+    `new Promise((resolve) => callbackify(async () => 1)(resolve))`,
+  ],
+  crypto: [`randomBytes(8, () => {})`, `new Promise((resolve) => randomBytes(8, resolve))`],
+  async_hooks: [
+    `new AsyncResource('left').runInAsyncScope(() => { void wait(60_000); })`,
+    `new AsyncResource('used').runInAsyncScope(() => wait(1))`,
+  ],
+  diagnostics_channel: [
+    `void channel.tracePromise(() => wait(60_000))`,
+    `channel.tracePromise(async () => 1)`,
+  ],
+  'AbortSignal.timeout': [
+    `AbortSignal.timeout(60_000)`,
+    `wait(60_000, undefined, { signal: AbortSignal.timeout(1) }).catch(() => {})`,
+  ],
+};
+
+test('what a call leaves in a module of Node.js does not hold up the next call', async () => {
+  const cases = Object.entries(BEGUN_AND_USED).map(
+    ([name, [begin, use]]) => `${JSON.stringify(name)}: [() => { ${begin}; }, () => ${use}]`,
+  );
+  const { endpoint } = await annex.deploy(
+    'modules',
+    `import { AsyncResource } from 'node:async_hooks'; import { randomBytes } from 'node:crypto';
+    import { tracingChannel } from 'node:diagnostics_channel'; import { EventEmitter, on, once } from 'node:events';
+    import { finished, PassThrough, Readable } from 'node:stream'; import { text } from 'node:stream/consumers';
+    import { finished as finishedLater, pipeline } from 'node:stream/promises';
+    import { scheduler, setInterval as every, setTimeout as wait } from 'node:timers/promises';
+    import { callbackify } from 'node:util';
+    import { createIntegration } from '@annex/sdk';
+    const [shared, emitter, channel] = [new PassThrough(), new EventEmitter(), tracingChannel('c')];
+    channel.subscribe({ start() {} });
+    const [said, ticks] = [on(emitter, 'told'), every(1)];
+    let timer, fired = () => {}, batch;
+    // As the much-used loaders of data do: a batch is read after the code that asks for its items.
+    const load = (key) => new Promise((resolve) => {
+      if (batch === undefined) {
+        batch = [];
+        Promise.resolve().then(() => process.nextTick(() => { const full = batch; batch = undefined; for (const done of full) done(key); }));
+      }
+      batch.push(resolve);
+    });
+    const cases = { ${cases.join(',\n')} };
+    export default createIntegration({ async fetch(request) {
+      const [[how, name]] = new URL(request.url).searchParams;
+      if (how === 'begin') { cases[name][0](); return new Response('left'); }
+      await cases[name][1]();
+      return new Response('used');
+    } });`,
+  );
+  for (const name of Object.keys(BEGUN_AND_USED)) {
+    const call = async (how: string) =>
+      (await fetch(`${endpoint}/?${new URLSearchParams({ [how]: name })}`)).text();
+    expect([name, await call('begin'), await call('use')]).toEqual([name, 'left', 'used']);
+  }
+});

@@ -1,0 +1,78 @@
+/**
+ * `AsyncResource` of `node:async_hooks`: keeps the asynchronous context in which it was made.
+ *
+ * It has a file of its own, so that `events` can carry it: only a bundle with `AsyncLocalStorage`
+ * has contexts at all, and is compiled in another way for them (`async-hooks.ts`).
+ */
+import { invalidArgType, nodeError, validateFunction, validateString } from './errors.ts';
+
+const isFollowed = typeof __context !== 'undefined';
+export const currentValues = (): unknown => (isFollowed ? __context.get() : undefined);
+export const runWith = <R>(values: unknown, call: () => R): R =>
+  isFollowed ? __context.run(values, call) : call();
+
+/** The same function, run with the values of now. */
+export function bound<T extends Function>(callback: T): T {
+  const values = currentValues();
+  const wrapped = function (this: unknown, ...passed: unknown[]): unknown {
+    return runWith(values, () => Reflect.apply(callback, this, passed));
+  };
+  return wrapped as unknown as T;
+}
+
+/** 1 is the code of the call itself. */
+let lastId = 1;
+
+export class AsyncResource {
+  static bind<F extends Function>(callback: F, type?: string, self?: unknown): F {
+    return new AsyncResource(type || callback?.name || 'bound-anonymous-fn').bind(callback, self);
+  }
+
+  readonly #values = currentValues();
+  readonly #id: number;
+  readonly #triggerId: number;
+
+  constructor(type: string, options: number | { triggerAsyncId?: number } = {}) {
+    validateString(type, 'type');
+    if (type.length === 0)
+      throw nodeError(TypeError, 'ERR_ASYNC_TYPE', `Invalid name for async "type": ${type}`);
+    const triggerId = typeof options === 'number' ? options : (options?.triggerAsyncId ?? 1);
+    if (!Number.isSafeInteger(triggerId) || triggerId < -1) {
+      const message = `Invalid triggerAsyncId value: ${String(triggerId)}`;
+      throw nodeError(RangeError, 'ERR_INVALID_ASYNC_ID', message);
+    }
+    lastId += 1;
+    this.#id = lastId;
+    this.#triggerId = triggerId;
+  }
+
+  runInAsyncScope<R>(call: (...passed: unknown[]) => R, self?: unknown, ...passed: unknown[]): R {
+    return runWith(this.#values, () => Reflect.apply(call, self, passed));
+  }
+
+  bind<F extends Function>(callback: F, self?: unknown): F {
+    validateFunction(callback, 'fn');
+    const run = this.runInAsyncScope.bind(this, callback as never);
+    const wrapped =
+      self === undefined
+        ? function (this: unknown, ...passed: unknown[]): unknown {
+            return run(this, ...passed);
+          }
+        : (...passed: unknown[]): unknown => run(self, ...passed);
+    const length = { value: callback.length, enumerable: false, writable: false, configurable: true };
+    return Object.defineProperties(wrapped, { length }) as unknown as F;
+  }
+
+  emitDestroy(): this {
+    if (!(this instanceof AsyncResource)) throw invalidArgType('this', 'AsyncResource', this);
+    return this;
+  }
+
+  asyncId(): number {
+    return this.#id;
+  }
+
+  triggerAsyncId(): number {
+    return this.#triggerId;
+  }
+}
