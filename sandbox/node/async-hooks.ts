@@ -1,15 +1,14 @@
 /**
  * `node:async_hooks`: `AsyncLocalStorage` and `AsyncResource`.
  *
- * V8 does not tell JavaScript when an async function continues. So a bundle that has this module
- * is compiled without `async` functions: each `await` becomes a call of `Promise.prototype.then`,
- * which this module wraps. Each callback runs with the values that were set when it was registered.
- * Bundles without this module keep their native functions.
+ * V8 does not tell JavaScript when an async function continues. So in a bundle that has this module
+ * each `await` says what it keeps (`src/bundle/async-contexts.ts`), and this module wraps
+ * `Promise.prototype.then`: each callback runs with the values that were set when it was registered.
  *
  * The isolate holds the values: it carries them to timers and microtasks, and begins each entry
  * without any (`../web/current-call.ts`).
  *
- * It will not follow a top-level `await`, nor emit the hooks of `createHook`.
+ * It will not emit the hooks of `createHook`.
  */
 
 import { AsyncResource, bound } from './async-resource.ts';

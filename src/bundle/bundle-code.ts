@@ -16,6 +16,7 @@ import {
 } from 'esbuild';
 import { limitProblem, type Problem, warning } from '../model/problem.ts';
 import { absentInputs, refusedBy } from './absent-modules.ts';
+import type { MappedScript } from './async-contexts.ts';
 import { buildProblems, refusedModule } from './build-problems.ts';
 import { type BundleResult, SOURCE_MAP_BYTES_MAX } from './bundle-result.ts';
 import { explainJsx } from './jsx-in-typescript.ts';
@@ -64,7 +65,7 @@ const optionsOf = ({ files, mode }: BundleJob, manner: Manner) =>
     minifySyntax: manner.shortNames,
     banner: {
       js:
-        `(async function (${manner.asyncAsPromises ? `${RUN}, ${CONTEXT}` : RUN}) { "use strict";` +
+        `(async function (${manner.followsContexts ? `${RUN}, ${CONTEXT}` : RUN}) { "use strict";` +
         (manner.computedRequire ? REQUIRE : ''),
     },
     footer: { js: '})' },
@@ -72,11 +73,8 @@ const optionsOf = ({ files, mode }: BundleJob, manner: Manner) =>
     supported: {
       decorators: false,
       'import-meta': false,
-      ...(manner.asyncAsPromises && {
-        'async-await': false,
-        'async-generator': false,
-        'for-await': false,
-      }),
+      // What waits without the word `await` becomes calls of `then`, or says the word.
+      ...(manner.followsContexts && { 'async-generator': false, 'for-await': false, using: false }),
     },
     metafile: true,
     charset: 'utf8',
@@ -90,8 +88,8 @@ const optionsOf = ({ files, mode }: BundleJob, manner: Manner) =>
 interface Manner {
   /** Whether local names are shortened, for a script that is too large as it is written. */
   readonly shortNames: boolean;
-  /** Whether `async` functions become calls of `then`, which `AsyncLocalStorage` follows. */
-  readonly asyncAsPromises: boolean;
+  /** Whether `AsyncLocalStorage` follows each `await` (`async-contexts.ts`). */
+  readonly followsContexts: boolean;
   /** Whether code asks `require` for a name that only its run shows. */
   readonly computedRequire: boolean;
 }
@@ -105,18 +103,18 @@ export const startBundler = (): Promise<void> => initialize({});
 export async function bundleCode(job: BundleJob): Promise<BundleResult> {
   const { upload } = job.files;
   try {
-    const { outputFiles, warnings, metafile, shortNames, asyncAsPromises } = await buildScript(job);
+    const { outputFiles, warnings, metafile, shortNames, followsContexts } = await buildScript(job);
     const patterns = buildProblems([], warnings.filter(isOfUpload), job.diskless);
     if (shortNames) patterns.warnings.push(namesShortened());
-    const script = outputFiles.find((file) => file.path.endsWith('.js'));
-    const map = outputFiles.find((file) => file.path.endsWith('.map'));
-    if (script === undefined || map === undefined) throw new Error('esbuild gave no script or no map');
+    const built = mappedScript(outputFiles);
+    const { script, map } = followsContexts ? await following(built) : built;
     const absent = new Set<string | undefined>(absentInputs(inputsOf(metafile)));
     const refused = warnings.filter((message) => absent.has(refusedBy(message))).map(refusedModule);
     if (patterns.errors.length + refused.length > 0)
       return { ok: false, problems: [...patterns.errors, ...refused, ...patterns.warnings] };
-    if (script.contents.byteLength > job.scriptBytes) {
-      const limit = { max: job.scriptBytes, used: script.contents.byteLength };
+    const scriptBytes = Buffer.byteLength(script);
+    if (scriptBytes > job.scriptBytes) {
+      const limit = { max: job.scriptBytes, used: scriptBytes };
       return {
         ok: false,
         problems: [limitProblem({ name: 'scriptBytes', ...limit }, { hint: 'Import less.' })],
@@ -124,17 +122,10 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
     }
     patterns.warnings.push(...tsconfigWarnings(upload, job.files.entry));
     patterns.warnings.push(...(await reviewOf(metafile, upload)));
-    const named = withDisplayNames(map.text);
-    // Other scripts have no such replacement of esbuild's, but may have its text from elsewhere.
-    const text = asyncAsPromises ? withCleanup(script.text) : script.text;
+    const named = withDisplayNames(map);
     if (Buffer.byteLength(named) <= SOURCE_MAP_BYTES_MAX)
-      return { ok: true, script: text, map: named, warnings: patterns.warnings };
-    return {
-      ok: true,
-      script: text,
-      map: EMPTY_MAP,
-      warnings: [...patterns.warnings, mapTooLarge()],
-    };
+      return { ok: true, script, map: named, warnings: patterns.warnings };
+    return { ok: true, script, map: EMPTY_MAP, warnings: [...patterns.warnings, mapTooLarge()] };
   } catch (error) {
     const { errors, warnings } = error as Partial<BuildFailure>;
     // No messages: esbuild itself died. The process ends without a result, and the host reports it.
@@ -148,32 +139,34 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
 
 /** Builds in the usual manner, and again in the manner that the result turns out to need. */
 async function buildScript(job: BundleJob) {
-  const usual = { shortNames: false, asyncAsPromises: false, computedRequire: false };
+  const usual = { shortNames: false, followsContexts: false, computedRequire: false };
   const built = await build(optionsOf(job, usual));
   const contexts = inputsOf(built.metafile)[`${NODE}:${ASYNC_HOOKS}`];
   const needed = {
     shortNames: Math.max(...built.outputFiles.map(sizeOfScript)) > job.scriptBytes,
-    asyncAsPromises: contexts !== undefined && contexts.bytesInOutput > 0,
+    followsContexts: contexts !== undefined && contexts.bytesInOutput > 0,
     computedRequire: built.outputFiles.some(({ contents }) => Buffer.from(contents.buffer).includes(SHIM)),
   };
   if (!Object.values(needed).includes(true)) return { ...built, ...usual };
-  try {
-    return { ...(await build(optionsOf(job, needed))), ...needed };
-  } catch (error) {
-    for (const message of (error as Partial<BuildFailure>).errors ?? []) {
-      if (message.text.startsWith('Top-level await')) message.notes.push(WAITS_AT_TOP);
-    }
-    throw error;
-  }
+  return { ...(await build(optionsOf(job, needed))), ...needed };
 }
 
 /** In esbuild's replacement of `require`. */
 const SHIM = 'Dynamic require of "';
 
-const WAITS_AT_TOP = {
-  location: null,
-  text: 'AsyncLocalStorage of "node:async_hooks" follows await only inside functions: move it into one.',
-};
+function mappedScript(files: readonly OutputFile[]): MappedScript {
+  const script = files.find((file) => file.path.endsWith('.js'));
+  const map = files.find((file) => file.path.endsWith('.map'));
+  if (script === undefined || map === undefined) throw new Error('esbuild gave no script or no map');
+  return { script: script.text, map: map.text };
+}
+
+/** The script as `AsyncLocalStorage` needs it. */
+async function following({ script, map }: MappedScript): Promise<MappedScript> {
+  // The parser is loaded only here, after the bundle was built.
+  const { withContexts } = await import('./async-contexts.ts');
+  return withContexts({ script: withCleanup(script), map }, CONTEXT);
+}
 
 /** Whether a warning is of esbuild, and an author can do something about it. */
 const isOfUpload = (message: Message): boolean =>

@@ -58,7 +58,7 @@ const REFUSED = words(
 /** The files that carry modules. */
 export const CARRYING_FILES: readonly string[] = Object.values(CARRIED);
 
-/** The file of asynchronous contexts, for which a bundle is compiled in another way. */
+/** The file of asynchronous contexts, for which each `await` of a bundle is followed. */
 export const ASYNC_HOOKS = CARRIED['async_hooks'] ?? '';
 
 /**

@@ -4,7 +4,8 @@
  */
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { bundled, evaluate, scriptOf, uploaded } from '../../support/bundle/uploaded.ts';
+import { createStackMapper } from '../../../src/bundle/source-map.ts';
+import { bundled, evaluate, runScript, scriptOf, uploaded } from '../../support/bundle/uploaded.ts';
 
 const refused = async (files: Record<string, string>) => {
   const result = await bundled(uploaded(files), 'index.ts');
@@ -128,15 +129,12 @@ describe('a module of Node.js', () => {
       }
       async function* steps() { yield calls.getStore(); await null; yield calls.getStore(); }
       const both = () => Promise.all(['a', 'b'].map((name) => calls.run(name, work)));
-      export default { both, outside: () => calls.getStore() };`;
-    const { both, outside } = await evaluate<{ both(): Promise<unknown>; outside(): unknown }>({
-      'index.ts': code,
-    });
+      export default { both };`;
+    const { both } = await evaluate<{ both(): Promise<unknown> }>({ 'index.ts': code });
     expect(await both()).toEqual([
       ['a', 'a', 'a', 'a'],
       ['b', 'b', 'b', 'b'],
     ]);
-    expect(outside()).toBeUndefined();
   });
 });
 
@@ -160,14 +158,79 @@ test('async generators beside AsyncLocalStorage clean up to the end', async () =
   expect(await run()).toEqual([cleaned, cleaned]);
 });
 
-test('a top-level await beside AsyncLocalStorage is refused, because it could not be followed', async () => {
-  const problems = await refused({
-    'index.ts': `
-      import { AsyncLocalStorage } from 'node:async_hooks';
-      export default [new AsyncLocalStorage(), await 1];`,
+test('the values of a call are followed through whatever waits, and wherever it fails', async () => {
+  const code = `
+    import { AsyncLocalStorage } from 'node:async_hooks';
+    const calls = new AsyncLocalStorage();
+    const value = () => calls.getStore();
+    const pause = (error) => new Promise((resolve, reject) => setTimeout(error ? reject : resolve, 1, error));
+    const thenable = { then: (done) => done(value()) };
+    const atTop = await Promise.resolve(value() ?? 'none');
+    const cases = {
+      arrow: async () => (await pause(), value()),
+      deep: async () => [await pause(await pause(await pause())), value()],
+      async caught() { try { await pause(new Error()); } catch { return value(); } },
+      async caughtLater() { try { await pause(); await pause(new Error()); } catch {} return value(); },
+      async finally() { let seen; try { try { await pause(new Error()); } finally { seen = value(); } } catch {} return seen; },
+      async inner() { const fail = async () => { await pause(new Error()); }; try { await fail(); } catch { return value(); } },
+      async rejected() { return pause(new Error()).catch(value); },
+      async thenable() { await pause(); return await thenable; },
+      async using() { let seen; { await using a = { async [Symbol.asyncDispose]() { await pause(); seen = value(); } }; } return [seen, value()]; },
+      async iterated() { const seen = []; for await (const one of [pause(), 1]) seen.push(value()); return [seen, value()]; },
+      async generated() { async function* all() { await pause(); yield value(); } const seen = []; for await (const one of all()) seen.push(one, value()); return seen; },
+      async entered() { const enter = async () => { calls.enterWith('entered'); }; await enter(); return value(); },
+      async enteredAndThrown() { try { await null; calls.enterWith('entered'); throw new Error(); } catch { return value(); } },
+      async all() { return [await Promise.all([pause().then(value), calls.run('other', async () => (await pause(), value()))]), value()]; },
+      async method() { class Some { static async of() { 'use strict'; await pause(); return value(); } } return Some.of(); },
+      async assigned() { let sum = value(); sum += await Promise.resolve('!'); return [sum, ...await Promise.resolve([value()]), \`\${await 1}\`]; },
+    };
+    export default async () => ({ atTop, ...Object.fromEntries(await Promise.all(
+      Object.entries(cases).map(async ([name, run]) => [name, await calls.run(name, run)]))), outside: value() });`;
+  const run = await evaluate<() => Promise<unknown>>({ 'index.js': code }, 'index.js');
+  expect(await run()).toEqual({
+    atTop: 'none',
+    arrow: 'arrow',
+    deep: [undefined, 'deep'],
+    caught: 'caught',
+    caughtLater: 'caughtLater',
+    finally: 'finally',
+    inner: 'inner',
+    rejected: 'rejected',
+    thenable: 'thenable',
+    using: ['using', 'using'],
+    iterated: [['iterated', 'iterated'], 'iterated'],
+    generated: ['generated', 'generated'],
+    entered: 'entered',
+    enteredAndThrown: 'entered',
+    all: [['all', 'other'], 'all'],
+    method: 'method',
+    assigned: ['assigned!', 'assigned', '1'],
+    outside: undefined,
   });
-  expect(problems).toMatchObject([
-    { file: 'index.ts', line: 3, hint: expect.stringContaining('only inside functions') },
+});
+
+test('a stack beside AsyncLocalStorage has the functions that wait, at their own lines', async () => {
+  const code = `
+    import { AsyncLocalStorage } from 'node:async_hooks';
+    export const calls = new AsyncLocalStorage();
+    async function level3() { await null; throw new Error('deep'); }
+    async function level2() { try { await level3(); } finally { calls.getStore(); } }
+    const level1 = async () => await level2();
+    export default async () => { await level1(); };`;
+  const result = await bundled(uploaded({ 'index.js': code }), 'index.js');
+  if (!result.ok) throw new Error('was not bundled');
+  const url = 'annex:/stack@1.js';
+  const run = await runScript<() => Promise<void>>(result.script, url);
+  const { stack = '' } = await run().then(
+    () => new Error(),
+    (error: Error) => error,
+  );
+  const mapped = createStackMapper(result.map, url)(stack);
+  expect(mapped.split('\n').filter((line) => line.includes('index.js'))).toEqual([
+    '    at level3 (index.js:4:49)',
+    '    at async level2 (index.js:5:37)',
+    '    at async level1 (index.js:6:32)',
+    expect.stringMatching(/^ {4}at async .*index\.js:7:34\)?$/),
   ]);
 });
 

@@ -91,8 +91,9 @@ export async function scriptOf(files: ReadonlyMap<string, Uint8Array>, entry: st
  *
  * @returns the default export of its entry module
  */
-export async function runScript<T>(script: string): Promise<T> {
-  const load = compileFunction(`return ${script}`)() as (
+export async function runScript<T>(script: string, filename = 'script.js'): Promise<T> {
+  // The script begins where its positions begin: in the first column.
+  const load = compileFunction(`return (\n${script})`, [], { filename, lineOffset: -1 })() as (
     run: (entry: unknown) => void,
     context: object,
   ) => Promise<void>;
