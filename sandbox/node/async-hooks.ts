@@ -3,7 +3,8 @@
  *
  * V8 does not tell JavaScript when an async function continues. So in a bundle that has this module
  * each `await` says what it keeps (`src/bundle/async-contexts.ts`), and this module wraps
- * `Promise.prototype.then`: each callback runs with the values that were set when it was registered.
+ * `Promise.prototype.then`: each callback runs with the values that were set when it was
+ * registered.
  *
  * The isolate holds the values: it carries them to timers and microtasks, and begins each entry
  * without any (`../web/current-call.ts`).
@@ -11,16 +12,37 @@
  * It will not emit the hooks of `createHook`.
  */
 
-import { AsyncResource, bound } from './async-resource.ts';
-import { validateFunction } from './errors.ts';
+import {
+  AsyncResource,
+  bound,
+  executionAsyncId,
+  executionAsyncResource,
+  triggerAsyncId,
+} from './async-resource.ts';
+import { nodeError, validateFunction } from './errors.ts';
 
 /** The values of all storages for some code; undefined for none. */
-type Values = ReadonlyMap<object, unknown> | undefined;
+type Values = Map<object, unknown> | undefined;
 
 const current = (): Values => __context.get() as Values;
-const follow = <T>(callback: T): T => (typeof callback === 'function' ? bound(callback) : callback);
+
+/** A thenable of a library: the engine calls its method later, with the values of now. */
+function followed<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || value instanceof Promise) return value;
+  const { then } = value as { then?: unknown };
+  if (typeof then !== 'function') return value;
+  // biome-ignore lint/suspicious/noThenProperty: it stands for a thenable.
+  return { then: bound(then).bind(value) } as T;
+}
+
+/** A callback of a promise. */
+function follow<T>(callback: T): T {
+  if (typeof callback !== 'function') return callback;
+  return bound((value: unknown) => followed(callback(value))) as T;
+}
 
 const nativeThen = Promise.prototype.then;
+const nativeResolve = Promise.resolve;
 const nativeFromAsync = Array.fromAsync;
 
 Object.defineProperty(Promise.prototype, 'then', {
@@ -30,9 +52,16 @@ Object.defineProperty(Promise.prototype, 'then', {
   writable: true,
   configurable: true,
 });
+Object.defineProperty(Promise, 'resolve', {
+  value: function resolve(this: unknown, value: unknown) {
+    return Reflect.apply(nativeResolve, this, [followed(value)]);
+  },
+  writable: true,
+  configurable: true,
+});
 Object.defineProperty(Array, 'fromAsync', {
   value: function fromAsync(this: unknown, items: never, map?: never, self?: unknown) {
-    return Reflect.apply(nativeFromAsync, this, [items, follow(map), self]);
+    return Reflect.apply(nativeFromAsync, this, [items, map && bound(map), self]);
   },
   writable: true,
   configurable: true,
@@ -76,8 +105,9 @@ export class AsyncLocalStorage<T> {
     enter(new Map(current()).set(this, store));
   }
 
+  /** Drops the value, also for callbacks that were registered with it. */
   disable(): void {
-    enter(this.#without());
+    current()?.delete(this);
   }
 
   #without(): Values {
@@ -96,17 +126,19 @@ function enter(values: Values): void {
   void Reflect.apply(nativeThen, Promise.resolve(), [() => __context.set(undefined)]);
 }
 
-export const createHook = (): object => {
+const HOOKS = ['init', 'before', 'after', 'destroy', 'promiseResolve'];
+
+export function createHook(callbacks: Readonly<Record<string, unknown>>): object {
+  for (const name of HOOKS) {
+    if (callbacks[name] !== undefined && typeof callbacks[name] !== 'function')
+      throw nodeError(TypeError, 'ERR_ASYNC_CALLBACK', `hook.${name} must be a function`);
+  }
   const hook = { enable: () => hook, disable: () => hook };
   return hook;
-};
+}
 /** No code of Node.js has asynchronous resources of its own here. */
 export const asyncWrapProviders = Object.freeze(Object.create(null) as object);
-export const executionAsyncId = (): number => 0;
-export const triggerAsyncId = (): number => 0;
-export const executionAsyncResource = (): object => ({});
-
-export { AsyncResource };
+export { AsyncResource, executionAsyncId, executionAsyncResource, triggerAsyncId };
 export default {
   AsyncLocalStorage,
   AsyncResource,

@@ -22,6 +22,12 @@ export function bound<T extends Function>(callback: T): T {
 
 /** 1 is the code of the call itself. */
 let lastId = 1;
+/** The resource whose code runs. */
+let running: AsyncResource | undefined;
+
+export const executionAsyncId = (): number => running?.asyncId() ?? 1;
+export const triggerAsyncId = (): number => running?.triggerAsyncId() ?? 0;
+export const executionAsyncResource = (): object => running ?? {};
 
 export class AsyncResource {
   static bind<F extends Function>(callback: F, type?: string, self?: unknown): F {
@@ -36,7 +42,7 @@ export class AsyncResource {
     validateString(type, 'type');
     if (type.length === 0)
       throw nodeError(TypeError, 'ERR_ASYNC_TYPE', `Invalid name for async "type": ${type}`);
-    const triggerId = typeof options === 'number' ? options : (options?.triggerAsyncId ?? 1);
+    const triggerId = typeof options === 'number' ? options : (options?.triggerAsyncId ?? executionAsyncId());
     if (!Number.isSafeInteger(triggerId) || triggerId < -1) {
       const message = `Invalid triggerAsyncId value: ${String(triggerId)}`;
       throw nodeError(RangeError, 'ERR_INVALID_ASYNC_ID', message);
@@ -47,7 +53,13 @@ export class AsyncResource {
   }
 
   runInAsyncScope<R>(call: (...passed: unknown[]) => R, self?: unknown, ...passed: unknown[]): R {
-    return runWith(this.#values, () => Reflect.apply(call, self, passed));
+    const before = running;
+    running = this;
+    try {
+      return runWith(this.#values, () => Reflect.apply(call, self, passed));
+    } finally {
+      running = before;
+    }
   }
 
   bind<F extends Function>(callback: F, self?: unknown): F {

@@ -69,12 +69,11 @@ export async function once(source: Source, name: string | symbol, options: Optio
   return waiting.promise;
 }
 
-const AsyncIteratorPrototype: object = Object.getPrototypeOf(
-  Object.getPrototypeOf(async function* () {}.prototype),
-);
 /** An asynchronous iterator of these methods, which inherits that it can be iterated over. */
-export const asyncIterator = <T>(methods: AsyncIterator<T, undefined>): AsyncIterableIterator<T, undefined> =>
-  Object.setPrototypeOf(methods, AsyncIteratorPrototype);
+export function asyncIterator<T>(methods: AsyncIterator<T, undefined>): AsyncIterableIterator<T, undefined> {
+  const generators = Object.getPrototypeOf(async function* () {}.prototype);
+  return Object.setPrototypeOf(methods, Object.getPrototypeOf(generators));
+}
 
 interface Waiting {
   resolve(result: IteratorResult<Values, undefined>): void;

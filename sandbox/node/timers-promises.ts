@@ -12,6 +12,7 @@ import {
   validateObject,
 } from './errors.ts';
 import { asyncIterator } from './events-waiting.ts';
+import { runSoon } from './immediates.ts';
 
 interface Options {
   readonly signal?: AbortSignal;
@@ -27,29 +28,42 @@ function checkOptions(options: Options): AbortSignal | undefined {
   return options.signal;
 }
 
-/** Waits, unless the signal is or gets aborted. */
-function wait<T>(delay: number, value: T, signal: AbortSignal | undefined): Promise<T> {
+/**
+ * Waits, unless the signal is or gets aborted.
+ *
+ * @param schedule calls back later, and returns what takes that back
+ */
+function wait<T>(
+  schedule: (task: () => void) => () => void,
+  value: T,
+  signal: AbortSignal | undefined,
+): Promise<T> {
   if (signal?.aborted) return Promise.reject(aborted(signal));
   const waiting = Promise.withResolvers<T>();
   const abort = (): void => {
-    globalThis.clearTimeout(timer);
+    cancel();
     waiting.reject(aborted(signal as AbortSignal));
   };
-  const timer = globalThis.setTimeout(() => {
+  const cancel = schedule(() => {
     signal?.removeEventListener('abort', abort);
     waiting.resolve(value);
-  }, delay);
+  });
   signal?.addEventListener('abort', abort, { once: true });
   return waiting.promise;
 }
 
+const after = (delay: number) => (task: () => void) => {
+  const timer = globalThis.setTimeout(task, delay);
+  return () => globalThis.clearTimeout(timer);
+};
+
 export async function setTimeout<T>(delay?: number, value?: T, options: Options = {}): Promise<T> {
   if (delay !== undefined) validateNumber(delay, 'delay');
-  return wait(delay ?? 1, value as T, checkOptions(options));
+  return wait(after(delay ?? 1), value as T, checkOptions(options));
 }
 
 export async function setImmediate<T>(value?: T, options: Options = {}): Promise<T> {
-  return wait(0, value as T, checkOptions(options));
+  return wait(runSoon, value as T, checkOptions(options));
 }
 
 /**
@@ -73,7 +87,7 @@ export function setInterval<T>(
       const restMs = due - Date.now();
       due += everyMs;
       try {
-        if (restMs > 0) await wait(restMs, undefined, signal);
+        if (restMs > 0) await wait(after(restMs), undefined, signal);
         else if (signal?.aborted) throw aborted(signal);
       } catch (error) {
         finished = true;

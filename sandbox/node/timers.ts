@@ -7,6 +7,7 @@
  * told.
  */
 import { validateFunction } from './errors.ts';
+import { runSoon } from './immediates.ts';
 import promises from './timers-promises.ts';
 
 type Task = (...values: unknown[]) => void;
@@ -94,18 +95,18 @@ class Immediate {
   _onImmediate: Task | null;
   _destroyed = false;
   #referenced = true;
-  readonly #id: number;
+  readonly #cancel: () => void;
 
   constructor(task: Task, values: readonly unknown[]) {
     this._onImmediate = task;
-    this.#id = start(() => {
+    this.#cancel = runSoon(() => {
       this._destroyed = true;
       this._onImmediate?.(...values);
-    }, 0);
+    });
   }
 
   close(): void {
-    stop(this.#id);
+    this.#cancel();
     this._destroyed = true;
     this._onImmediate = null;
   }

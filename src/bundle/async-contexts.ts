@@ -2,6 +2,9 @@
  * Lets `AsyncLocalStorage` follow `await` in a bundled script: each `await` keeps the asynchronous
  * context of before, and sets it again behind itself and where its rejection is caught.
  *
+ * What an async function returns may be a thenable of a library, whose method is called later: it
+ * is called in the context, too.
+ *
  * V8 tells no code of an isolate when an async function goes on. The functions stay native: a stack
  * names the functions that wait, and the order of microtasks does not change. `for await` and async
  * generators are calls of `await` and `then` by now (`bundle-code.ts`).
@@ -22,12 +25,17 @@ interface Insertion {
 
 /** A function that is walked. */
 interface Scope {
+  readonly isAsync: boolean;
   /** Whether something in it may catch a rejection. */
   readonly catches: boolean;
   /** Where it catches. */
   readonly blocks: AnyNode[];
   awaits: boolean;
 }
+
+/** Expressions whose value is a thenable that was not waited for. */
+const MAY_BE_THENABLE =
+  /^(?:Call|New|Member|Conditional|Logical|TaggedTemplate)Expression$|^(?:Identifier|ChainExpression)$/;
 
 type AnyNode = Node & Record<string, unknown>;
 
@@ -80,10 +88,13 @@ class Insertions {
       let { scope } = next;
       this.#nodes += 1;
       if (isFunction(node)) {
-        const catches = node['async'] === true && hasTry(node['body'] as AnyNode);
-        scope = { catches, blocks: [], awaits: false };
+        const isAsync = node['async'] === true;
+        const catches = isAsync && hasTry(node['body'] as AnyNode);
+        scope = { isAsync, catches, blocks: [], awaits: false };
         functions.push({ node, scope });
+        if (isAsync) this.#return(node['body']);
       } else if (node.type === 'AwaitExpression' && scope !== undefined) this.#await(node, scope);
+      else if (node.type === 'ReturnStatement' && scope?.isAsync) this.#return(node['argument']);
       else if (node.type === 'TryStatement') scope?.blocks.push(...catching(node));
       for (const child of childrenOf(node)) open.push({ node: child, scope });
     }
@@ -111,6 +122,14 @@ class Insertions {
     this.#before(node.start, `${name}_set(`);
     this.#before(node.start + 'await'.length, ` ${name}_wait(`);
     this.#after(node.end, `,${name}=${this.#context}.get()${mark}),${name}${clear})`);
+  }
+
+  /** @param value what an async function returns, or its body */
+  #return(value: unknown): void {
+    const { type, start, end } = (value ?? { type: '' }) as AnyNode;
+    if (!MAY_BE_THENABLE.test(type)) return;
+    this.#before(start, ` ${this.#name}_wait(`);
+    this.#after(end, `,${this.#context}.get())`);
   }
 
   #function(node: AnyNode, scope: Scope): void {

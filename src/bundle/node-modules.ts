@@ -149,7 +149,7 @@ export function carryingFile(specifier: string, importer: string): string | unde
 
 /** What only code writes for which a timer is an object of Node.js. */
 const TIMER_OBJECT =
-  /\.(?:unref|hasRef|refresh)\b|Symbol\.toPrimitive|\bclear(?:Timeout|Interval)\(this\b|['"](?:node:)?timers['"]/;
+  /\.(?:unref|hasRef|refresh|_repeat|_onTimeout|_idleTimeout)\b|Symbol\.toPrimitive|\bclear(?:Timeout|Interval)\(this\b|['"](?:node:)?timers['"]/;
 
 /**
  * Whether code of the upload asks a timer for `unref` or its kind. A timer of the web platform is a
