@@ -17,6 +17,15 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   /** Cursor of the next page; absent on the last page. */
   readonly next?: string;
+  /** Rows that are damaged and left out; absent if there are none. */
+  readonly unreadable?: readonly UnreadableRow[];
+}
+
+/** A damaged row: the others of its list are shown all the same. */
+export interface UnreadableRow {
+  /** Its key in the list. */
+  readonly row: string;
+  readonly cause: unknown;
 }
 
 /**
@@ -33,6 +42,24 @@ export function page<Row, Item>(
 ): Page<Item> {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
-  const items = shown.map(itemOf);
-  return rows.length > limit && last !== undefined ? { items, next: keyOf(last) } : { items };
+  const found = readable(shown, keyOf, itemOf);
+  return rows.length > limit && last !== undefined ? { ...found, next: keyOf(last) } : found;
+}
+
+/** Converts what is listed. What cannot be converted is left out, and named. */
+export function readable<Row, Item>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
+  itemOf: (row: Row) => Item,
+): { items: Item[]; unreadable?: UnreadableRow[] } {
+  const items: Item[] = [];
+  const unreadable: UnreadableRow[] = [];
+  for (const row of rows) {
+    try {
+      items.push(itemOf(row));
+    } catch (cause) {
+      unreadable.push({ row: keyOf(row), cause });
+    }
+  }
+  return unreadable.length === 0 ? { items } : { items, unreadable };
 }

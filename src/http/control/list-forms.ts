@@ -2,12 +2,15 @@
  * The two forms of a list (docs/contract/api.md#paging): `next` is `{page}` for code of
  * integrations and for requests that send `page`, and the cursor itself for all others.
  *
+ * A damaged row, such as one with a text that is no JSON or a sealed value that cannot be opened, is
+ * left out of its list and logged: one row does not hide all the others.
+ *
  * Clients of both kinds exist, and each reads one form only. Routes answer in the second form; one
  * hook converts it, so that no list can be forgotten. Long pages of installations are read here in
  * parts.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Page, PageRequest } from '../../database/page.ts';
+import type { Page, PageRequest, UnreadableRow } from '../../database/page.ts';
 import { isRuntime } from '../../model/principal.ts';
 import { principalOf } from './authenticate.ts';
 import { PAGE_ITEMS } from './schemas.ts';
@@ -27,13 +30,29 @@ interface PageOfQuery {
 interface List {
   readonly items: readonly unknown[];
   readonly next?: unknown;
+  readonly unreadable?: readonly UnreadableRow[];
 }
+
+/** Damaged rows of one list that are named in the log. */
+const ROWS_NAMED = 20;
 
 /** Converts the lists of this instance, and of those below it. */
 export function answerListForms(app: FastifyInstance): void {
-  app.addHook('preSerialization', async (request, _reply, payload: unknown) =>
-    isList(payload) && isPaged(request) ? pagedForm(payload, request.query as PageOfQuery) : payload,
-  );
+  app.addHook('preSerialization', async (request, _reply, payload: unknown) => {
+    if (!isList(payload)) return payload;
+    const { unreadable, ...list } = payload;
+    if (unreadable !== undefined) logUnreadable(request, unreadable);
+    return isPaged(request) ? pagedForm(list, request.query as PageOfQuery) : list;
+  });
+}
+
+/** The messages of the errors stay out of the log: those of parsers quote what they parse. */
+function logUnreadable({ log }: FastifyRequest, unreadable: readonly UnreadableRow[]): void {
+  const rows = unreadable.slice(0, ROWS_NAMED).map(({ row, cause }) => ({
+    row,
+    error: cause instanceof Error ? cause.name : typeof cause,
+  }));
+  log.error({ rows, count: unreadable.length }, 'Rows that are damaged were left out of a list.');
 }
 
 const isList = (payload: unknown): payload is List =>
@@ -63,13 +82,19 @@ export async function longPage<Item>(
   read: (part: PageRequest) => Promise<Page<Item>>,
 ): Promise<Page<Item>> {
   const items: Item[] = [];
+  const unreadable: UnreadableRow[] = [];
   let [next, bytes] = [cursor, 0];
   do {
     const part = Math.min(PAGE_ITEMS, limit - items.length);
     const page = await read({ cursor: next, limit: part });
     items.push(...page.items);
+    unreadable.push(...(page.unreadable ?? []));
     next = page.next;
     if (items.length < limit && next !== undefined) bytes += Buffer.byteLength(JSON.stringify(page.items));
   } while (next !== undefined && items.length < limit && bytes < LONG_PAGE_BYTES);
-  return next === undefined ? { items } : { items, next };
+  return {
+    items,
+    ...(next !== undefined && { next }),
+    ...(unreadable.length > 0 && { unreadable }),
+  };
 }

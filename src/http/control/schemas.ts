@@ -6,7 +6,7 @@
  * Annex.
  */
 import Type, { type Static, type TSchema } from 'typebox';
-import type { Page, PageRequest } from '../../database/page.ts';
+import { type Page, type PageRequest, readable, type UnreadableRow } from '../../database/page.ts';
 import { AnnexError } from '../../errors.ts';
 import { ID_CHARS_MAX, ORGANIZATION_ID, PLACE_ID } from '../../model/identifiers.ts';
 import { cursorOf, keyOf } from './cursor.ts';
@@ -89,11 +89,19 @@ export const PageOf = <Item extends TSchema>(item: Item) =>
     next: Type.Optional(NextPage),
   });
 
-/** Converts a page of the store to an answer. */
-export const pageAnswer = <Item, View>({ items, next }: Page<Item>, view: (item: Item) => View) => ({
-  items: items.map(view),
-  ...(next === undefined ? {} : { next: cursorOf(next) }),
-});
+/** Converts a page of the store to an answer. `answerListForms` logs what is unreadable. */
+export function pageAnswer<Item, View>(
+  { items, next, unreadable: before = [] }: Page<Item>,
+  view: (item: Item) => View,
+): { items: View[]; next?: ReturnType<typeof cursorOf>; unreadable?: UnreadableRow[] } {
+  const { items: views, unreadable: now = [] } = readable(items, () => 'view', view);
+  const unreadable = [...before, ...now];
+  return {
+    items: views,
+    ...(next !== undefined && { next: cursorOf(next) }),
+    ...(unreadable.length > 0 && { unreadable }),
+  };
+}
 
 export const LimitMetView = Type.Object(
   {

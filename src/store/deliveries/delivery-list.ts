@@ -1,7 +1,7 @@
 /**
  * Reads deliveries, their attempts and payloads, for the API.
  */
-import type { Page, PageRequest } from '../../database/page.ts';
+import { type Page, type PageRequest, readable } from '../../database/page.ts';
 import type { Database } from '../../database/tables.ts';
 import type { Delivery, DeliveryPayload, RecordedAttempt } from './delivery.ts';
 import { attemptOf, deliveryOf, payloadOf } from './delivery-rows.ts';
@@ -17,7 +17,7 @@ export class DeliveryList {
   /** Newest first. A page may be short or empty without being the last. */
   async list(query: DeliveryFilter & PageRequest): Promise<Page<Delivery>> {
     const { items, ...next } = await searchDeliveries(this.#database, { ...query, newestFirst: true });
-    return { items: items.map(deliveryOf), ...next };
+    return { ...readable(items, ({ id }) => id, deliveryOf), ...next };
   }
 
   /** One for each recipient of the event: at most one an installation. */

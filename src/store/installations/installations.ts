@@ -118,11 +118,16 @@ export class Installations {
     return countSpaces(this.#parts.database, installationIds);
   }
 
-  /** The `oauth_credentials` of a target, opened; undefined if there are none. */
-  async credentialsOf(name: TargetName): Promise<unknown> {
+  /**
+   * The `oauth_credentials` of a target.
+   *
+   * @returns a function that opens them; it throws if they were altered, and returns undefined if
+   * there are none
+   */
+  async credentialsOf(name: TargetName): Promise<() => unknown> {
     const { database, vault } = this.#parts;
     const sealed = (await readTarget(database, name))?.sealedCredentials ?? null;
-    return sealed === null ? undefined : JSON.parse(vault.open(credentialsPlace(name), sealed));
+    return () => (sealed === null ? undefined : JSON.parse(vault.open(credentialsPlace(name), sealed)));
   }
 
   /**

@@ -67,13 +67,16 @@ interface HomeRow {
 
 export class InstalledBlocks {
   readonly #database: Database;
+  readonly #onError: (error: unknown) => void;
   readonly #versions = new LRUCache<string, readonly MenuBlock[]>({
     maxSize: CHARS_CACHED,
     sizeCalculation: (blocks) => ENTRY_CHARS + JSON.stringify(blocks).length,
   });
 
-  constructor({ database }: { readonly database: Database }) {
+  /** @param onError receives the errors of damaged rows, which are left out */
+  constructor({ database, onError }: { database: Database; onError: (error: unknown) => void }) {
     this.#database = database;
+    this.#onError = onError;
   }
 
   /**
@@ -171,13 +174,24 @@ export class InstalledBlocks {
       )
       .execute();
     for (const { integration, number, manifest } of read) {
-      const blocks = menuBlocks(manifest);
+      const blocks = this.#readable(integration, number, manifest);
       this.#versions.set(scriptKey(integration, number), blocks);
       known.set(scriptKey(integration, number), blocks);
       // Parsing one may have taken some milliseconds.
       await setImmediate();
     }
     return known;
+  }
+
+  /** The blocks of a manifest; none if its row is damaged, so that the others are shown. */
+  #readable(integration: string, number: number, manifest: string): readonly MenuBlock[] {
+    try {
+      return menuBlocks(manifest);
+    } catch {
+      // The error of the parser quotes the manifest.
+      this.#onError(new Error(`The manifest of version ${number} of "${integration}" is damaged.`));
+      return [];
+    }
   }
 }
 

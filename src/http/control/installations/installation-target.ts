@@ -248,31 +248,37 @@ export async function wholeView(
   target: Installation,
   known?: readonly ConfigurationProblem[],
 ): Promise<WholeView> {
-  const [view] = await viewsOf(parts, request, [target]);
+  const [view] = (await viewsOf(parts, request, [target])).map((made) => made());
   if (view === undefined) throw new Error('a target has a view');
   if (!mayReadInstallation(principalOf(request), target)) return view;
   const problems = known ?? (await parts.installations.problemsOf(target));
   return problems.length > 0 ? { ...view, problems: [...problems] } : view;
 }
 
-/** The views of targets in a list, as far as the caller may see them. */
+/**
+ * The views of targets in a list, as far as the caller may see them. Each is made when it is called
+ * for, and throws if the credentials of its target cannot be opened.
+ */
 async function viewsOf(
   { origins, installations }: InstallationsRouteParts,
   request: FastifyRequest,
   targets: readonly Installation[],
-): Promise<TargetView[]> {
+): Promise<(() => TargetView)[]> {
   const principal = principalOf(request);
   const whole = targets.filter(({ level }) => level === 'organization');
   const spaces = await installations.spaceCounts(whole.map(({ installationId }) => installationId));
   return Promise.all(
     targets.map(async (target) => {
-      const isOpen = showsCredentials(principal, target);
-      return installationView(target, {
-        urls: targetUrls(origins, target),
-        principal,
-        spaces: spaces.get(target.installationId),
-        credentials: isOpen ? await installations.credentialsOf(target) : undefined,
-      });
+      const credentials = showsCredentials(principal, target)
+        ? await installations.credentialsOf(target)
+        : () => undefined;
+      return () =>
+        installationView(target, {
+          urls: targetUrls(origins, target),
+          principal,
+          spaces: spaces.get(target.installationId),
+          credentials: credentials(),
+        });
     }),
   );
 }
@@ -284,8 +290,9 @@ export async function targetsPage(
   asked: PageRequest,
   read: (part: PageRequest) => Promise<Page<Installation>>,
 ): Promise<ReturnType<typeof pageAnswer<TargetView, TargetView>>> {
-  const { items, ...more } = await longPage(asked, read);
-  return pageAnswer({ items: await viewsOf(parts, request, items), ...more }, (view) => view);
+  const page = await longPage(asked, read);
+  const views = await viewsOf(parts, request, page.items);
+  return pageAnswer({ ...page, items: views }, (view) => view());
 }
 
 /** Reports the limits that a change meets. */
