@@ -3,13 +3,18 @@
  * with it every call of every installation; between two batches the event loop turns.
  */
 import { setImmediate } from 'node:timers/promises';
+import type { GoesOn } from './engine.ts';
 
 /** Rows of one statement. */
 export const ROWS_PER_BATCH = 1_000;
 
 /**
  * @param batch handles at most `ROWS_PER_BATCH` rows; fewer than that means it was the last batch
+ * @param goesOn asked between two batches
  */
-export async function inBatches(batch: () => Promise<number>): Promise<void> {
-  while ((await batch()) === ROWS_PER_BATCH) await setImmediate();
+export async function inBatches(batch: () => Promise<number>, goesOn?: GoesOn): Promise<void> {
+  while ((await batch()) === ROWS_PER_BATCH) {
+    if (goesOn !== undefined && !(await goesOn())) return;
+    await setImmediate();
+  }
 }

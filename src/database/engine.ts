@@ -44,6 +44,12 @@ export interface EngineListener {
   isBack(): void;
 }
 
+/**
+ * Ends the transaction behind some work and begins another: PostgreSQL keeps every row that is
+ * removed while one lasts. @returns false where another node has begun the same work
+ */
+export type GoesOn = () => Promise<boolean>;
+
 export interface Engine {
   /** Whether other nodes use the same database. */
   readonly isShared: boolean;
@@ -73,9 +79,10 @@ export interface Engine {
   /** Runs `work` while no other node runs work under the same name; waits for its turn. */
   alone<Result>(name: string, work: () => Promise<Result>): Promise<Result>;
   /**
-   * Runs `work` unless another node runs work under the same name. @returns whether it was run
+   * Runs `work` unless another node runs work under the same name. Work of many steps asks between
+   * them whether it goes on. @returns whether it was run
    */
-  unlessElsewhere(name: string, work: () => Promise<void>): Promise<boolean>;
+  unlessElsewhere(name: string, work: (goesOn: GoesOn) => Promise<void>): Promise<boolean>;
   /** Ends checks and the connection to other nodes. The database itself is closed by `destroy`. */
   close(): Promise<void>;
 }

@@ -6,6 +6,7 @@
  */
 import { expressionBuilder, type Selectable } from 'kysely';
 import { inBatches, ROWS_PER_BATCH } from '../database/batches.ts';
+import type { GoesOn } from '../database/engine.ts';
 import { type Page, type PageRequest, page } from '../database/page.ts';
 import { Sequence } from '../database/sequence.ts';
 import type { Database, Tables } from '../database/tables.ts';
@@ -100,7 +101,7 @@ export class Audit {
   }
 
   /** Removes entries older than `auditDays`. */
-  async prune(): Promise<void> {
+  async prune(goesOn?: GoesOn): Promise<void> {
     const { database, limits, clock } = this.#parts;
     const kept = Sequence.first(clock() - limits.auditDays * DAY_MS);
     await inBatches(async () => {
@@ -112,7 +113,7 @@ export class Audit {
         .limit(ROWS_PER_BATCH);
       const result = await database.deleteFrom('audit').where('id', 'in', oldest).executeTakeFirst();
       return Number(result.numDeletedRows);
-    });
+    }, goesOn);
   }
 }
 

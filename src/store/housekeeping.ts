@@ -2,7 +2,7 @@
  * Housekeeping of an open store: timers that write buffered log lines and remove old rows. Old rows
  * are removed by one node at a time.
  */
-import type { Engine } from '../database/engine.ts';
+import type { Engine, GoesOn } from '../database/engine.ts';
 import type { Audit } from './audit.ts';
 import type { DeliveryRetention } from './deliveries/delivery-retention.ts';
 import type { LifecycleEvents } from './installations/lifecycle-events.ts';
@@ -54,12 +54,13 @@ export class Housekeeping {
   /** Never rejects: a part that fails is run again in a minute, and the others run all the same. */
   async #prune(): Promise<void> {
     const { engine, lifecycleEvents, deliveryRetention, logs, audit, spentSignatures, onError } = this.#parts;
-    const removals = async () => {
+    // On PostgreSQL a transaction is behind the work: what was removed meanwhile, its vacuum keeps.
+    const removals = async (goesOn: GoesOn) => {
       await lifecycleEvents.prune().catch(onError);
-      await deliveryRetention.prune().catch(onError);
+      await deliveryRetention.prune(goesOn).catch(onError);
       await logs.sweep().catch(onError);
-      await audit.prune().catch(onError);
-      await spentSignatures?.prune().catch(onError);
+      await audit.prune(goesOn).catch(onError);
+      await spentSignatures?.prune(goesOn).catch(onError);
     };
     await engine.unlessElsewhere('housekeeping', removals).catch(onError);
   }

@@ -9,6 +9,7 @@
  */
 import { inBatches, ROWS_PER_BATCH } from '../database/batches.ts';
 import { bulk, runForEach, TEXT, WHOLE } from '../database/bulk.ts';
+import type { GoesOn } from '../database/engine.ts';
 import { Gathered, type GroupCommit } from '../database/group-commit.ts';
 import type { Database } from '../database/tables.ts';
 
@@ -58,7 +59,7 @@ export class SpentSignatures {
   }
 
   /** Removes those that are too old to be accepted. */
-  async prune(): Promise<void> {
+  async prune(goesOn?: GoesOn): Promise<void> {
     const { database, clock } = this.#parts;
     const now = clock();
     await inBatches(async () => {
@@ -73,7 +74,7 @@ export class SpentSignatures {
       if (last !== undefined)
         await database.deleteFrom('spent_signatures').where('expires_at', '<=', last).execute();
       return over.length;
-    });
+    }, goesOn);
   }
 }
 

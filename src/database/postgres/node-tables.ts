@@ -19,6 +19,8 @@ export const NOTIFY = 'select pg_notify(name, $1) from notice_channel';
 /** One lock after the other, in the order of the slots. */
 export const LOCK = 'select slot from name_locks where slot = any($1::int[]) order by slot for update';
 export const TRY_LOCK = `${LOCK} skip locked`;
+/** The same rows, locked or not. */
+export const READ_LOCK = 'select slot from name_locks where slot = any($1::int[])';
 
 /**
  * For a transaction that waits for a lock, and holds it while other connections work: no time-out
@@ -41,7 +43,7 @@ export const slotOfWork = (name: string): number => SLOTS + numberOf(name);
 
 const numberOf = (name: string): number => createHash('sha256').update(name).digest().readUInt32BE(0) % SLOTS;
 
-/** Makes the tables unless they exist. @returns the name of the channel */
+/** Makes the tables, and rows that are missing in them. @returns the name of the channel */
 export async function nodeTables(database: Database): Promise<string> {
   if (!(await hasTables(database)))
     await database
@@ -51,6 +53,7 @@ export async function nodeTables(database: Database): Promise<string> {
         // A node that started at the same moment has made them.
         if (!(await hasTables(database))) throw cause;
       });
+  await makeLocks(database);
   const { rows } = await sql<{ name: string }>`select name from notice_channel`.execute(database);
   const [channel] = rows;
   if (channel === undefined) throw new Error('its table notice_channel is empty: restore it from a backup');
@@ -68,7 +71,21 @@ async function makeTables(transaction: Database): Promise<void> {
   await sql`create table notice_channel (name text primary key)`.execute(transaction);
   await sql`insert into notice_channel values (${channel})`.execute(transaction);
   await sql`create table name_locks (slot integer primary key)`.execute(transaction);
-  await sql`insert into name_locks select generate_series(0, ${sql.lit(2 * SLOTS - 1)})`.execute(transaction);
+}
+
+/**
+ * Fault: a copy or a restore without some rows. A name without its row would be locked by all nodes
+ * at once.
+ */
+async function makeLocks(database: Database): Promise<void> {
+  const all = 2 * SLOTS;
+  const { rows } = await sql<{ made: number }>`select count(*)::int as made from name_locks`.execute(
+    database,
+  );
+  if (rows.some(({ made }) => made === all)) return;
+  await sql`insert into name_locks select generate_series(0, ${sql.lit(all - 1)}) on conflict do nothing`.execute(
+    database,
+  );
 }
 
 /** Runs `work` on one node at a time: what a start does to the schema. */

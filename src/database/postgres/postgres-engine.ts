@@ -9,7 +9,7 @@ import { Kysely } from 'kysely';
 import type { Client, Pool } from 'pg';
 import { type Availability, type Note, reportedAvailability } from '../availability.ts';
 import { hasThisSchema, openDatabase, type Refusal, refuseNew } from '../database.ts';
-import type { DatabaseState, Engine, EngineListener, IntegrityState } from '../engine.ts';
+import type { DatabaseState, Engine, EngineListener, GoesOn, IntegrityState } from '../engine.ts';
 import type { Database, Tables } from '../tables.ts';
 import { DatabaseUnavailable } from '../unavailable.ts';
 import { whyNotNew } from '../used-folder.ts';
@@ -19,7 +19,15 @@ import { DatabaseClock } from './database-clock.ts';
 import { leaveRoom } from './fill-factor.ts';
 import { fitSession } from './fitness.ts';
 import { NodeConnection } from './node-connection.ts';
-import { aloneInStart, LOCK, nodeTables, slotOfWork, TRY_LOCK, WITHOUT_TIMEOUTS } from './node-tables.ts';
+import {
+  aloneInStart,
+  LOCK,
+  nodeTables,
+  READ_LOCK,
+  slotOfWork,
+  TRY_LOCK,
+  WITHOUT_TIMEOUTS,
+} from './node-tables.ts';
 import { connectionPool, connectionSettings, cutOff, endSession, openSession } from './postgres-clients.ts';
 import { PostgresDialect } from './postgres-dialect.ts';
 import { translated } from './postgres-errors.ts';
@@ -161,17 +169,26 @@ export class PostgresEngine implements Engine {
     this.#connection.listen(listener);
   }
 
-  async alone<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    return this.#underLock(LOCK, name, work);
+  alone<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#withSession(async (session) => {
+      if (!(await locks(session, LOCK, name))) throw lockIsMissing(name);
+      return work();
+    });
   }
 
-  async unlessElsewhere(name: string, work: () => Promise<void>): Promise<boolean> {
-    let hasRun = false;
-    await this.#underLock(TRY_LOCK, name, async () => {
-      hasRun = true;
-      await work();
+  unlessElsewhere(name: string, work: (goesOn: GoesOn) => Promise<void>): Promise<boolean> {
+    return this.#withSession(async (session) => {
+      const isFree = () => locks(session, TRY_LOCK, name);
+      if (!(await isFree())) {
+        if (!(await locks(session, READ_LOCK, name))) throw lockIsMissing(name);
+        return false;
+      }
+      await work(async () => {
+        await session.query('commit');
+        return isFree();
+      });
+      return true;
     });
-    return hasRun;
   }
 
   async close(): Promise<void> {
@@ -180,18 +197,14 @@ export class PostgresEngine implements Engine {
   }
 
   /**
-   * Uses a connection of its own: a lock is lost with its connection, and must not be returned. Its
-   * transaction lasts as long as the work.
+   * A connection of its own: a lock is lost with its connection, and must not be returned to the
+   * pool. A lock lasts as long as its transaction.
    */
-  async #underLock<Result>(sql: string, name: string, work: () => Promise<Result>): Promise<Result> {
+  async #withSession<Result>(work: (session: Client) => Promise<Result>): Promise<Result> {
     let client: Client | undefined;
     try {
       client = await openSession({ ...connectionSettings(this.#options.url), query_timeout: 0 });
-      await client.query('begin');
-      await client.query(WITHOUT_TIMEOUTS);
-      const { rows } = await client.query(sql, [[slotOfWork(name)]]);
-      if (rows.length === 0) return undefined as Result;
-      return await work();
+      return await work(client);
     } catch (cause) {
       throw translated(cause);
     } finally {
@@ -221,6 +234,19 @@ export class PostgresEngine implements Engine {
     return rows[0]?.fsync === 'off';
   }
 }
+
+/** Begins a transaction. @returns whether the statement has found the row of the name */
+async function locks(session: Client, statement: string, name: string): Promise<boolean> {
+  await session.query('begin');
+  await session.query(WITHOUT_TIMEOUTS);
+  const { rows } = await session.query(statement, [[slotOfWork(name)]]);
+  if (rows.length > 0) return true;
+  await session.query('rollback');
+  return false;
+}
+
+const lockIsMissing = (name: string): Error =>
+  new Error(`its table name_locks lacks the row for "${name}": the next start of a node makes it`);
 
 /**
  * Opens a database for long statements, with its schema brought up to date.

@@ -6,7 +6,7 @@ import { open, rm } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { type Availability, type Note, reportedAvailability } from '../availability.ts';
 import { openDatabase } from '../database.ts';
-import type { DatabaseState, Engine, EngineListener, IntegrityState } from '../engine.ts';
+import type { DatabaseState, Engine, EngineListener, GoesOn, IntegrityState } from '../engine.ts';
 import type { Database } from '../tables.ts';
 import { whyNotNew } from '../used-folder.ts';
 import { newerAnnex, noteVersion } from './annex-version.ts';
@@ -114,8 +114,8 @@ export class SqliteEngine implements Engine {
     return work();
   }
 
-  async unlessElsewhere(_name: string, work: () => Promise<void>): Promise<boolean> {
-    await work();
+  async unlessElsewhere(_name: string, work: (goesOn: GoesOn) => Promise<void>): Promise<boolean> {
+    await work(() => Promise.resolve(true));
     return true;
   }
 

@@ -9,6 +9,7 @@
  */
 
 import { bulk, runForEach, TEXT } from '../../database/bulk.ts';
+import type { GoesOn } from '../../database/engine.ts';
 import type { GroupCommit } from '../../database/group-commit.ts';
 import { Sequence } from '../../database/sequence.ts';
 import type { Database, DeliveryState } from '../../database/tables.ts';
@@ -56,8 +57,8 @@ export class DeliveryRetention {
   }
 
   /** Removes everything old enough, in short transactions between which the event loop turns. */
-  prune(): Promise<void> {
-    this.#passing ??= this.#pass().finally(() => (this.#passing = undefined));
+  prune(goesOn?: GoesOn): Promise<void> {
+    this.#passing ??= this.#pass(goesOn).finally(() => (this.#passing = undefined));
     return this.#passing;
   }
 
@@ -67,22 +68,23 @@ export class DeliveryRetention {
     await this.#passing?.catch(() => {});
   }
 
-  async #pass(): Promise<void> {
+  async #pass(goesOn?: GoesOn): Promise<void> {
     const { clock } = this.#parts;
     if (clock() >= this.#restartAt) {
       this.#walks = this.#newWalks();
       this.#restartAt = clock() + DAY_MS;
     }
-    for (const walk of this.#walks) await this.#follow(walk);
+    for (const walk of this.#walks) await this.#follow(walk, goesOn);
   }
 
-  async #follow(walk: Walk): Promise<void> {
+  async #follow(walk: Walk, goesOn?: GoesOn): Promise<void> {
     const { commits } = this.#parts;
     const before = this.#firstOf(walk.days);
     while (!this.#stopping) {
       const checked = await commits.run((transaction) => walk.step(transaction, walk.cursor, before));
       walk.cursor = checked.at(-1) ?? walk.cursor;
       if (checked.length < ROWS_PER_STEP) return;
+      if (goesOn !== undefined && !(await goesOn())) return;
     }
   }
 

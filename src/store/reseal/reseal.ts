@@ -7,7 +7,7 @@
  * value that cannot be opened is reported once and left as it is.
  */
 import { sql } from 'kysely';
-import type { Engine } from '../../database/engine.ts';
+import type { Engine, GoesOn } from '../../database/engine.ts';
 import type { Database } from '../../database/tables.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -59,7 +59,7 @@ export class Reseal {
   /** Starts; ends at once if there is nothing to do. Never rejects: failures are reported. */
   start(): Promise<void> {
     this.#running ??= this.#parts.engine
-      .unlessElsewhere('resealing', () => this.#run())
+      .unlessElsewhere('resealing', (goesOn) => this.#run(goesOn))
       .then(() => undefined)
       .catch((cause: unknown) => {
         // The next start continues. Until then the older keys are still needed.
@@ -75,7 +75,7 @@ export class Reseal {
     await this.#running;
   }
 
-  async #run(): Promise<void> {
+  async #run(goesOn: GoesOn): Promise<void> {
     const { database, vault } = this.#parts;
     // A ring of one key cannot open values sealed with another one.
     if (vault.keys.length === 1) return;
@@ -93,7 +93,7 @@ export class Reseal {
         if (renewed > 0) this.#report(level, 'values are resealed', { key: vault.sealingKey, done, values });
         // Between two batches the event loop turns.
         await new Promise(setImmediate);
-        if (this.#stopping) return;
+        if (this.#stopping || !(await goesOn())) return;
       }
     }
     if (done > 0)

@@ -255,6 +255,46 @@ describe('work under a name', () => {
     expect(await two.engine.unlessElsewhere('prune', async () => undefined)).toBe(true);
   });
 
+  test('has a transaction of its own for each step, and ends where the other node takes it between two', async () => {
+    const { one, two } = await nodes(2);
+    /** Transactions that hold locks and do nothing: the server keeps what is removed after them. */
+    const behind = async () => {
+      const { rows } = await sql<{ xid: string }>`
+        select backend_xid::text as xid from pg_stat_activity
+        where datname = current_database() and state = 'idle in transaction' and backend_xid is not null`.execute(
+        one.database,
+      );
+      return rows.map(({ xid }) => xid);
+    };
+    const asked: boolean[] = [];
+    await one.engine.unlessElsewhere('prune', async (goesOn) => {
+      const [first, ...others] = await behind();
+      asked.push(await goesOn());
+      expect(others).toEqual([]);
+      expect(await behind()).not.toContain(first);
+      const waits = two.engine.alone('prune', async () => {
+        asked.push(await taken);
+      });
+      await someoneWaits(one.database);
+      const taken = goesOn();
+      await waits;
+    });
+    expect(asked).toEqual([true, false]);
+    expect(await one.engine.unlessElsewhere('prune', async () => undefined)).toBe(true);
+  });
+
+  // Fault: a restore without the rows of the table. No name would be locked.
+  test('fails by name where its lock is missing, which the next start makes', async () => {
+    const { one, open } = await nodes(1);
+    await sql`delete from name_locks`.execute(one.database);
+    const why = 'its table name_locks lacks the row for "vault"';
+    await expect(one.engine.alone('vault', async () => 'done')).rejects.toThrow(why);
+    await expect(one.engine.unlessElsewhere('vault', async () => undefined)).rejects.toThrow(why);
+    const next = await open();
+    expect(await next.engine.alone('vault', async () => 'done')).toBe('done');
+    expect(await one.engine.unlessElsewhere('vault', async () => undefined)).toBe(true);
+  });
+
   test('goes on where the server ends idle transactions', async () => {
     const { one, two, url, name } = await nodes(2);
     await sql`alter database ${sql.id(name)} set idle_in_transaction_session_timeout = 200`.execute(
