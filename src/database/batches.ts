@@ -3,7 +3,12 @@
  * with it every call of every installation; between two batches the event loop turns.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { GoesOn } from './engine.ts';
+
+/**
+ * Ends the transaction behind some work and begins another: PostgreSQL keeps every row that is
+ * removed while one lasts. @returns false where another node has begun the same work
+ */
+export type GoesOn = () => Promise<boolean>;
 
 /** Rows of one statement. */
 export const ROWS_PER_BATCH = 1_000;

@@ -6,6 +6,7 @@
  * Two engines implement it: `sqlite/` for one node, `postgres/` for many
  * (docs/decisions/engines.md).
  */
+import type { GoesOn } from './batches.ts';
 import type { Notice } from './notices.ts';
 import type { Database } from './tables.ts';
 
@@ -43,12 +44,6 @@ export interface EngineListener {
   /** The database answers again, after it did not. */
   isBack(): void;
 }
-
-/**
- * Ends the transaction behind some work and begins another: PostgreSQL keeps every row that is
- * removed while one lasts. @returns false where another node has begun the same work
- */
-export type GoesOn = () => Promise<boolean>;
 
 export interface Engine {
   /** Whether other nodes use the same database. */

@@ -5,8 +5,7 @@
  * changed or removed by itself.
  */
 import { expressionBuilder, type Selectable } from 'kysely';
-import { inBatches, ROWS_PER_BATCH } from '../database/batches.ts';
-import type { GoesOn } from '../database/engine.ts';
+import { type GoesOn, inBatches, ROWS_PER_BATCH } from '../database/batches.ts';
 import { type Page, type PageRequest, page } from '../database/page.ts';
 import { Sequence } from '../database/sequence.ts';
 import type { Database, Tables } from '../database/tables.ts';

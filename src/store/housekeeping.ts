@@ -2,7 +2,8 @@
  * Housekeeping of an open store: timers that write buffered log lines and remove old rows. Old rows
  * are removed by one node at a time.
  */
-import type { Engine, GoesOn } from '../database/engine.ts';
+import type { GoesOn } from '../database/batches.ts';
+import type { Engine } from '../database/engine.ts';
 import type { Audit } from './audit.ts';
 import type { DeliveryRetention } from './deliveries/delivery-retention.ts';
 import type { LifecycleEvents } from './installations/lifecycle-events.ts';

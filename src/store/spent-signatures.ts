@@ -7,9 +7,8 @@
  * already written refuses the envelope. Signatures that arrive together share a statement and a
  * commit. A digest is kept for as long as its signature could be accepted.
  */
-import { inBatches, ROWS_PER_BATCH } from '../database/batches.ts';
+import { type GoesOn, inBatches, ROWS_PER_BATCH } from '../database/batches.ts';
 import { bulk, runForEach, TEXT, WHOLE } from '../database/bulk.ts';
-import type { GoesOn } from '../database/engine.ts';
 import { Gathered, type GroupCommit } from '../database/group-commit.ts';
 import type { Database } from '../database/tables.ts';
 

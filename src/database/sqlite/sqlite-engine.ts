@@ -5,8 +5,9 @@
 import { open, rm } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { type Availability, type Note, reportedAvailability } from '../availability.ts';
+import type { GoesOn } from '../batches.ts';
 import { openDatabase } from '../database.ts';
-import type { DatabaseState, Engine, EngineListener, GoesOn, IntegrityState } from '../engine.ts';
+import type { DatabaseState, Engine, EngineListener, IntegrityState } from '../engine.ts';
 import type { Database } from '../tables.ts';
 import { whyNotNew } from '../used-folder.ts';
 import { newerAnnex, noteVersion } from './annex-version.ts';

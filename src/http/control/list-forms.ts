@@ -2,8 +2,8 @@
  * The two forms of a list (docs/contract/api.md#paging): `next` is `{page}` for code of
  * integrations and for requests that send `page`, and the cursor itself for all others.
  *
- * A damaged row, such as one with a text that is no JSON or a sealed value that cannot be opened, is
- * left out of its list and logged: one row does not hide all the others.
+ * A damaged row is left out of its list and logged, such as one with a text that is no JSON, or a
+ * sealed value that cannot be opened: one row does not hide all the others.
  *
  * Clients of both kinds exist, and each reads one form only. Routes answer in the second form; one
  * hook converts it, so that no list can be forgotten. Long pages of installations are read here in

@@ -8,8 +8,8 @@
  * later than their neighbours.
  */
 
+import type { GoesOn } from '../../database/batches.ts';
 import { bulk, runForEach, TEXT } from '../../database/bulk.ts';
-import type { GoesOn } from '../../database/engine.ts';
 import type { GroupCommit } from '../../database/group-commit.ts';
 import { Sequence } from '../../database/sequence.ts';
 import type { Database, DeliveryState } from '../../database/tables.ts';

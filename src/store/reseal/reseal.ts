@@ -7,7 +7,8 @@
  * value that cannot be opened is reported once and left as it is.
  */
 import { sql } from 'kysely';
-import type { Engine, GoesOn } from '../../database/engine.ts';
+import type { GoesOn } from '../../database/batches.ts';
+import type { Engine } from '../../database/engine.ts';
 import type { Database } from '../../database/tables.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import type { Vault } from '../vault/vault.ts';
