@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { findManifest } from '../bundle/reading/find-manifest.ts';
 import { AUTHOR_TYPES_FILE, authorTypes } from '../model/manifest/author-types.ts';
 import { MANIFEST_FILE, type Manifest } from '../model/manifest/manifest.ts';
-import { readGiven, replaceFile } from './real-files.ts';
+import { readGiven, replaceFile } from '../real-files.ts';
 import { isGeneratedSdk, SDK_DECLARATIONS_FILE, sdkDeclarations } from './sdk-declarations.ts';
 
 const SETTINGS_FILE = 'tsconfig.json';

@@ -141,7 +141,7 @@ export class Inspector {
     try {
       const stored = await this.#maps?.sourceMap(script);
       if (stored === undefined) return undefined;
-      return await scriptMapUrl(stored, script, this.#settings.sourceFolder?.(integration));
+      return scriptMapUrl(stored, script, this.#settings.sourceFolder?.(integration));
     } catch {
       // The version was deleted, or the database is away: the debugger shows the bundle.
       return undefined;

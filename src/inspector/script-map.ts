@@ -6,9 +6,9 @@
  * one, the debugger shows names and positions alone. Files of packages and of the SDK are marked,
  * so that debuggers step over them.
  */
-import { readFile, realpath, stat } from 'node:fs/promises';
 import { join, normalize, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { readInside } from '../real-files.ts';
 
 const TEXT_BYTES_MAX = 2 * 1024 * 1024;
 const TEXTS_BYTES_MAX = 16 * 1024 * 1024;
@@ -26,15 +26,11 @@ interface StoredMap {
  * @param folder of the author's files
  * @returns a data URL; undefined where the map is empty
  */
-export async function scriptMapUrl(
-  stored: string,
-  script: string,
-  folder: string | undefined,
-): Promise<string | undefined> {
+export function scriptMapUrl(stored: string, script: string, folder: string | undefined): string | undefined {
   const { sources, names, mappings } = JSON.parse(stored) as StoredMap;
   if (sources.length === 0) return undefined;
   const isForeign = sources.map((source) => FOREIGN.test(source));
-  const texts = folder === undefined ? [] : await textsOf(sources, isForeign, folder);
+  const texts = folder === undefined ? [] : textsOf(sources, isForeign, folder);
   const map = {
     version: 3,
     sources: sources.map((source, at) => {
@@ -50,29 +46,19 @@ export async function scriptMapUrl(
   return `data:application/json;charset=utf-8;base64,${base64}`;
 }
 
-async function textsOf(sources: readonly string[], isForeign: readonly boolean[], folder: string) {
+function textsOf(sources: readonly string[], isForeign: readonly boolean[], folder: string) {
   const texts: (string | undefined)[] = [];
   let bytes = 0;
   for (const [at, source] of sources.entries()) {
-    const path = isForeign[at] ? undefined : pathIn(folder, source);
-    const text = path === undefined || bytes > TEXTS_BYTES_MAX ? undefined : await textOf(folder, path);
+    const isRead = !isForeign[at] && pathIn(folder, source) !== undefined && bytes <= TEXTS_BYTES_MAX;
+    // Attack: a file of the folder is a link to a file of the machine, becomes one meanwhile, or is
+    // a pipe. The author may also have deleted it since the publish.
+    const found = isRead ? readInside(folder, source, TEXT_BYTES_MAX) : 'absent';
+    const text = typeof found === 'string' ? undefined : found.bytes.toString('utf8');
     bytes += text?.length ?? 0;
     texts.push(text);
   }
   return texts;
-}
-
-/** Attack: a file of the folder is a link to a file of the machine, or has become a pipe. */
-async function textOf(folder: string, path: string): Promise<string | undefined> {
-  try {
-    const [root, real] = [await realpath(folder), await realpath(path)];
-    const found = await stat(real);
-    if (!real.startsWith(`${root}${sep}`) || !found.isFile() || found.size > TEXT_BYTES_MAX) return undefined;
-    return await readFile(real, 'utf8');
-  } catch {
-    // The author has deleted it since the publish.
-    return undefined;
-  }
 }
 
 /** Attack: an upload names a file `../../.ssh/id_ed25519`, for the debugger to show. */

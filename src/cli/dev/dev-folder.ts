@@ -6,8 +6,8 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, lstat, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { replaceFile } from '../../real-files.ts';
 import { OTHERS, readPrivate, writePrivate } from '../profile/private-file.ts';
-import { replaceFile } from '../real-files.ts';
 import { Failure } from '../terminal/failure.ts';
 
 export const DEV_FOLDER = '.annex';

@@ -4,7 +4,7 @@
  */
 import { constants, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { replaceFile } from '../real-files.ts';
+import { replaceFile } from '../../real-files.ts';
 import { Failure } from '../terminal/failure.ts';
 
 /** Permissions of all users but the owner. */

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { type Problem, problem } from '../../model/problem.ts';
-import { realPath } from '../real-files.ts';
+import { realPath } from '../../real-files.ts';
 import { Failure } from '../terminal/failure.ts';
 import { foldersAbove } from './package-reach.ts';
 

@@ -11,7 +11,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { FileTree } from '../../bundle/resolve-import.ts';
-import { readAt, realPath } from '../real-files.ts';
+import { readAt, realPath } from '../../real-files.ts';
 import { fromDisk, toDisk } from './disk-path.ts';
 import type { Exclusion } from './never-uploaded.ts';
 import { PackageReach } from './package-reach.ts';

@@ -8,7 +8,7 @@ import { findManifest } from '../../bundle/reading/find-manifest.ts';
 import { checkManifest, type Manifest, type PlaceOf } from '../../model/manifest/manifest.ts';
 import { readYaml, YAML_BYTES_MAX, type YamlPath } from '../../model/manifest/yaml-source.ts';
 import type { Problem } from '../../model/problem.ts';
-import { readGiven } from '../real-files.ts';
+import { readGiven } from '../../real-files.ts';
 
 /** Folders below the given one in which a manifest is looked for. */
 const DEPTH_MAX = 3;

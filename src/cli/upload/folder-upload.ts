@@ -11,7 +11,7 @@ import { absentHint } from '../../bundle/reading/absent-file.ts';
 import { resolveMapped } from '../../bundle/tsconfig.ts';
 import type { Manifest } from '../../model/manifest/manifest.ts';
 import { type Problem, problem } from '../../model/problem.ts';
-import { readGiven, readInside, realPath } from '../real-files.ts';
+import { readGiven, readInside, realPath } from '../../real-files.ts';
 import { toDisk } from './disk-path.ts';
 import { DiskTree, nameOf, type Place, pathOf } from './disk-tree.ts';
 import { imagesOf, manifestIn, pathsIn, type ReadManifest, readManifestFile } from './folder-manifest.ts';

@@ -18,7 +18,7 @@ import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, posix, relative, resolve, sep } from 'node:path';
 import { readYaml } from '../../model/manifest/yaml-source.ts';
-import { isIn, readAt, realPath } from '../real-files.ts';
+import { isIn, readAt, realPath } from '../../real-files.ts';
 
 const PACKAGES = 'node_modules';
 /** Largest `package.json` and declaration of a workspace that are read. */

@@ -11,7 +11,7 @@ import { join, resolve } from 'node:path';
 import type { Manifest } from '../../model/manifest/manifest.ts';
 import { isOpen, variableOf } from '../../model/manifest/secrets.ts';
 import { nearest } from '../../model/spelling-hint.ts';
-import { readGiven } from '../real-files.ts';
+import { readGiven } from '../../real-files.ts';
 import { UsageError } from '../terminal/failure.ts';
 
 export const ENV_FILE = '.env';

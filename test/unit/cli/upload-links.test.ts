@@ -6,10 +6,10 @@ import { execFileSync } from 'node:child_process';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { readAt, realPath } from '../../../src/cli/real-files.ts';
 import { compilerOf } from '../../../src/cli/upload/compiler-check.ts';
 import { type FolderRequest, folderUpload } from '../../../src/cli/upload/folder-upload.ts';
 import { secretValues } from '../../../src/cli/upload/secret-values.ts';
+import { readAt, realPath } from '../../../src/real-files.ts';
 import { manifestOf, write } from '../../support/cli/author-folder.ts';
 import { home, link, SECRET, TOKENS, TRICKS, takes } from '../../support/cli/cloned-folder.ts';
 

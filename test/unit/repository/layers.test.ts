@@ -29,7 +29,14 @@ const LAYERS: readonly (readonly string[])[] = [
     'src/protocol/frames.ts',
     'src/protocol/inspection.ts',
   ],
-  ['src/errors.ts', 'src/limit-table.ts', 'src/limits.ts', 'src/own-files.ts', 'src/version.ts'],
+  [
+    'src/errors.ts',
+    'src/limit-table.ts',
+    'src/limits.ts',
+    'src/own-files.ts',
+    'src/real-files.ts',
+    'src/version.ts',
+  ],
 ];
 
 /**
@@ -305,7 +312,7 @@ describe('layers', () => {
 
   test('a command imports the service only if it is about this machine', () => {
     // Pure rules and settings without values may be shared.
-    const shared = /^src\/(cli|model)\/|^src\/(settings|version|own-files)\.ts$/;
+    const shared = /^src\/(cli|model)\/|^src\/(settings|version|own-files|real-files)\.ts$/;
     const ofMachine =
       /^src\/cli\/(backup|copy|vault-rotate|demo|temporary-service|sdk-declarations|dev\/|testing\/|operator|doctor|typed-folder)/;
     // An upload has the files that the service's bundler would reach, by the same rules.
