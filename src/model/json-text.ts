@@ -12,8 +12,8 @@ import { JSON_DEPTH_MAX } from './json-depth.ts';
 /** Bytes between two turns of the event loop. */
 export const BYTES_PER_STEP = 256 * 1024;
 
-/** `broken`: it is not JSON, or not UTF-8. */
-export type JsonForm = 'json' | 'tooDeep' | 'broken';
+/** `broken`: it is not JSON, or not UTF-8. `tooMany`: it has more objects and lists than may be. */
+export type JsonForm = 'json' | 'tooDeep' | 'tooMany' | 'broken';
 
 type Expected = 'value' | 'valueOrEnd' | 'name' | 'nameOrEnd' | 'colon' | 'comma' | 'nothing';
 
@@ -29,18 +29,23 @@ const ESCAPED: ReadonlySet<number | undefined> = new Set(Buffer.from('"\\/bfnrtu
 const HEX = /^[0-9a-fA-F]{4}$/;
 const WORDS = ['true', 'false', 'null'].map((word) => Buffer.from(word));
 
-export async function jsonForm(text: Buffer): Promise<JsonForm> {
-  const steps = jsonSteps(text);
+/** @param objectsMax objects and lists that it may have */
+export async function jsonForm(text: Buffer, objectsMax?: number): Promise<JsonForm> {
+  const steps = jsonSteps(text, objectsMax);
   let step = steps.next();
   for (; !step.done; step = steps.next()) await nextTurn();
   return step.value;
 }
 
 /** The same in steps, between which the caller yields to the event loop. */
-export function* jsonSteps(text: Buffer): Generator<void, JsonForm, void> {
+export function* jsonSteps(
+  text: Buffer,
+  objectsMax = Number.POSITIVE_INFINITY,
+): Generator<void, JsonForm, void> {
   if (!isUtf8(text)) return 'broken';
   const open: number[] = [];
   let expected: Expected = 'value';
+  let objects = 0;
   let step = BYTES_PER_STEP;
   for (let at = 0; ; ) {
     while (isSpace(text[at])) at += 1;
@@ -54,6 +59,8 @@ export function* jsonSteps(text: Buffer): Generator<void, JsonForm, void> {
     if (first === OPEN_LIST || first === OPEN_OBJECT) {
       if (expected !== 'value' && expected !== 'valueOrEnd') return 'broken';
       if (open.push(first) > JSON_DEPTH_MAX) return 'tooDeep';
+      objects += 1;
+      if (objects > objectsMax) return 'tooMany';
       expected = first === OPEN_LIST ? 'valueOrEnd' : 'nameOrEnd';
       at += 1;
     } else if (first === CLOSE_LIST || first === CLOSE_OBJECT) {

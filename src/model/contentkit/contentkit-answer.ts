@@ -3,6 +3,8 @@
  * its state and props, or a completion. Untrusted bytes become a checked answer or a list of
  * problems.
  */
+import { JSON_DEPTH_MAX } from '../json-depth.ts';
+import { jsonForm } from '../json-text.ts';
 import { checkDrawing } from './contentkit-check.ts';
 import {
   type DrawingProblem,
@@ -15,6 +17,11 @@ import { DATA_DEPTH_MAX, isDeeper, isObject, type JsonObject } from './contentki
 
 /** Maximum size of an answer. Its state has to fit into the event of the next action. */
 export const RENDERING_BYTES_MAX = 1024 * 1024;
+
+/** Objects and lists of an answer, of which a drawing may have some for each of its elements. */
+const RENDERING_OBJECTS_MAX = 100_000;
+/** The least that one of them takes: two brackets and a comma. */
+const OBJECT_BYTES_MIN = 3;
 
 export type ReadRendering =
   | { readonly ok: true; readonly rendering: JsonObject; readonly warnings: DrawingWarnings }
@@ -31,10 +38,16 @@ const MEMBERS = {
 /** Members of an element's answer that are data of the component. */
 const DATA = ['state', 'props'] as const;
 
-/** Reads the JSON of an answer. */
-export function readRendering(bytes: Buffer): ReadRendering {
+/**
+ * Reads the JSON of an answer. Attack: a mebibyte of `{},{},…`, whose objects are all made in one
+ * turn of the event loop. They are counted first, in steps, where there can be too many.
+ */
+export async function readRendering(bytes: Buffer): Promise<ReadRendering> {
+  const isLong = bytes.byteLength > RENDERING_OBJECTS_MAX * OBJECT_BYTES_MIN;
+  const form = isLong ? await jsonForm(bytes, RENDERING_OBJECTS_MAX) : 'json';
+  if (form !== 'json') return wrong(WHY_UNREAD[form]);
   const answer = parsed(bytes);
-  if (!isObject(answer)) return wrong('The answer is not a JSON object.');
+  if (!isObject(answer)) return wrong(WHY_UNREAD.broken);
   const { type } = answer;
   if (type !== 'element' && type !== 'complete')
     return wrong('The answer must have the type "element" or "complete".');
@@ -65,6 +78,12 @@ function parsed(bytes: Buffer): unknown {
     return undefined;
   }
 }
+
+const WHY_UNREAD = {
+  broken: 'The answer is not a JSON object.',
+  tooDeep: `The answer is nested deeper than ${JSON_DEPTH_MAX}.`,
+  tooMany: `The answer has more than ${RENDERING_OBJECTS_MAX.toLocaleString('en-US')} objects and lists.`,
+} as const;
 
 const wrong = (message: string): ReadRendering => ({ ok: false, problems: [{ path: '', message }] });
 

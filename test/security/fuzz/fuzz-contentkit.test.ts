@@ -97,8 +97,8 @@ const ANSWERS = [
 test('a parsed answer has its known members, and no others', async () => {
   await fuzz('drawings', {
     make: (chance) => JSON.stringify(mutateJson(chance, ANSWERS)) ?? 'null',
-    check: (json) => {
-      const read = readRendering(Buffer.from(json));
+    check: async (json) => {
+      const read = await readRendering(Buffer.from(json));
       if (!read.ok) return assert(read.problems.length > 0);
       const { type, ...members } = read.rendering;
       const known = type === 'element' ? ['element', 'props', 'state'] : ['returnValue'];

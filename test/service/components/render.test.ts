@@ -255,6 +255,11 @@ describe('an invalid drawing', () => {
 
   test.each([
     ['no JSON', "new Response('<block/>')", 'not a JSON object'],
+    [
+      'a mebibyte of objects',
+      "new Response('{\"state\":[{}' + ',{}'.repeat(340_000) + ']}')",
+      'more than 100,000 objects and lists',
+    ],
     ['a list', 'Response.json([])', 'not a JSON object'],
     ['of another type', "Response.json({ type: 'block' })", 'must have the type "element" or "complete"'],
     [

@@ -81,6 +81,11 @@ test('lists in lists are JSON to the bound, and not beyond', async () => {
   expect(await jsonForm(nested(JSON_DEPTH_MAX + 1))).toBe('tooDeep');
 });
 
+test('objects and lists are counted to a bound', async () => {
+  const text = Buffer.from('[{},[],{"a":{}},"{[",1]');
+  expect([await jsonForm(text, 5), await jsonForm(text, 4)]).toEqual(['json', 'tooMany']);
+});
+
 // Attack: millions of empty objects, which take half a second to parse, in one turn.
 test.each(['{}', '[]', '0', '{"a":1}', 'null'])('megabytes of %s are checked in turns', (value) => {
   const bytes = 8 * 1024 * 1024;

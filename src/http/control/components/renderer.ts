@@ -129,7 +129,7 @@ export class Renderer {
     });
     if (response.status !== 200)
       throw statusError(componentId, response, bytes?.toString('utf8') ?? '', mask);
-    const read = bytes === undefined ? TOO_LARGE : readRendering(bytes);
+    const read = bytes === undefined ? TOO_LARGE : await readRendering(bytes);
     const { observer } = this.#parts;
     if (read.ok) {
       const { warnings } = read;
