@@ -11,7 +11,12 @@ import { WHOLE_LENGTH_MAX } from './outbound-buffered.ts';
 import { type PendingFetch, PendingFetches } from './pending-fetches.ts';
 import { utf8Encode } from './web/encoding/utf8.ts';
 import { type OutgoingRequest, takeRequest } from './web/fetch/request.ts';
-import { isNullBodyStatus, makeResponse, type Response } from './web/fetch/response.ts';
+import {
+  isNullBodyStatus,
+  makeResponse,
+  type Response,
+  Response as ResponseClass,
+} from './web/fetch/response.ts';
 import { abort, dataUrl } from './web/lazy.ts';
 import {
   arrayBufferByteLength,
@@ -22,12 +27,15 @@ import {
   slice,
   typedArrayBuffer,
   Uint8ArrayIntrinsic,
+  uncurryGetter,
 } from './web/primordials.ts';
 import { type ByteSource, isByteSource } from './web/streams/byte-source.ts';
+import { fetchLog, sinceOrigin } from './web/time/clock.ts';
 
 type FetchedEntry = Extract<Entry, [kind: 'fetched', ...unknown[]]>;
 
 const DATA = 'data:';
+const statusOf = uncurryGetter<number>(ResponseClass.prototype, 'status');
 
 /** A failure that the host reports. */
 class HostFailure {
@@ -75,7 +83,11 @@ export class Fetches {
         if (signal !== undefined && abort().isAborted(signal)) throw abort().abortReason(signal);
         if (this.#calls.get(call.id) !== call)
           throw new TypeError('The call ended before its fetch could begin');
-        return await this.#send(call, id, fetches, outgoing);
+        if (fetchLog === undefined) return await this.#send(call, id, fetches, outgoing);
+        const began = sinceOrigin();
+        const response = await this.#send(call, id, fetches, outgoing);
+        fetchLog(outgoing.url, began, statusOf(response));
+        return response;
       } finally {
         fetches.leave();
       }

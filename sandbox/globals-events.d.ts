@@ -169,6 +169,28 @@ declare class PerformanceMeasure extends PerformanceEntry {
   readonly detail: unknown;
 }
 
+declare class PerformanceResourceTiming extends PerformanceEntry {
+  private constructor();
+  readonly initiatorType: string;
+  readonly fetchStart: number;
+  readonly responseStart: number;
+  readonly responseEnd: number;
+  readonly responseStatus: number;
+}
+declare class PerformanceObserverEntryList {
+  private constructor();
+  getEntries(): PerformanceEntry[];
+  getEntriesByName(name: string, type?: string): PerformanceEntry[];
+  getEntriesByType(type: string): PerformanceEntry[];
+}
+/** Tells of the marks, measures and fetches of a call. */
+declare class PerformanceObserver {
+  static readonly supportedEntryTypes: readonly string[];
+  constructor(callback: (list: PerformanceObserverEntryList, observer: PerformanceObserver) => void);
+  observe(options: { entryTypes: string[] } | { type: string; buffered?: boolean }): void;
+  disconnect(): void;
+  takeRecords(): PerformanceEntry[];
+}
 /** At least one of `start` and `end`, and not all three members. A text is the name of a mark. */
 interface PerformanceMeasureOptions {
   detail?: unknown;

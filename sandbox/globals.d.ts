@@ -273,6 +273,8 @@ declare class Performance extends EventTarget {
   clearMarks(name?: string): void;
   clearMeasures(name?: string): void;
   /** The last 1,000 entries that are not cleared, of all calls of the isolate. */
+  clearResourceTimings(): void;
+  setResourceTimingBufferSize(maxSize: number): void;
   getEntries(): PerformanceEntry[];
   getEntriesByName(name: string, type?: string): PerformanceEntry[];
   getEntriesByType(type: string): PerformanceEntry[];

@@ -99,6 +99,9 @@ const PERFORMANCE = [
   'PerformanceEntry',
   'PerformanceMark',
   'PerformanceMeasure',
+  'PerformanceObserver',
+  'PerformanceObserverEntryList',
+  'PerformanceResourceTiming',
   'performance',
 ] as const;
 

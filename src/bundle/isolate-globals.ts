@@ -13,7 +13,7 @@ const NAMES = `
   ByteLengthQueuingStrategy CompressionStream CountQueuingStrategy Crypto CryptoKey CustomEvent
   DOMException DecompressionStream ErrorEvent Event EventSource EventTarget File FormData Headers
   MessageChannel MessageEvent MessagePort Navigator Performance PerformanceEntry PerformanceMark
-  PerformanceMeasure QuotaExceededError ReadableByteStreamController ReadableStream
+  PerformanceMeasure PerformanceObserver PerformanceObserverEntryList PerformanceResourceTiming QuotaExceededError ReadableByteStreamController ReadableStream
   ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController
   ReadableStreamDefaultReader Request Response SubtleCrypto TextDecoder TextDecoderStream
   TextEncoder TextEncoderStream TransformStream TransformStreamDefaultController URL URLPattern

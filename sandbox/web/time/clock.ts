@@ -19,3 +19,12 @@ export function sinceOrigin(): number {
   if (elapsed > latest) latest = elapsed;
   return latest;
 }
+
+/**
+ * Takes each fetch whose answer has come. Undefined until a script has used `performance`, so that
+ * others pay nothing.
+ */
+export let fetchLog: ((url: string, startTime: number, status: number) => void) | undefined;
+export function setFetchLog(log: typeof fetchLog): void {
+  fetchLog = log;
+}

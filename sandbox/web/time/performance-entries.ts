@@ -4,7 +4,7 @@
  * Times have whole milliseconds, like those of `performance.now`.
  *
  * The buffer belongs to one call (`../current-call.ts`), and is bounded: the newest entry replaces
- * the oldest. There is no PerformanceObserver.
+ * the oldest. So are the fetches of a call (https://w3c.github.io/resource-timing/).
  */
 
 import { DOMException } from '../dom-exception.ts';
@@ -22,9 +22,13 @@ import {
 import { sinceOrigin } from './clock.ts';
 
 /** Entries that are kept. */
-const ENTRIES_MAX = 1_000;
+export const ENTRIES_MAX = 1_000;
 
-type Kind = 'mark' | 'measure';
+export const KINDS = ['mark', 'measure', 'resource'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** Told of each new entry. */
+export type EntrySink = (entry: PerformanceEntry) => void;
 
 /** Marks a constructor call of the prelude. */
 const INSIDE = Symbol();
@@ -39,6 +43,7 @@ interface Timing {
 }
 
 let timingOf: (entry: PerformanceEntry) => Timing;
+export const kindOf = (entry: PerformanceEntry): Kind => timingOf(entry).kind;
 
 export class PerformanceEntry {
   readonly #timing: Timing;
@@ -105,6 +110,55 @@ export class PerformanceMeasure extends PerformanceEntry {
 }
 defineInterface(PerformanceMeasure, 'PerformanceMeasure');
 
+/** A fetch, from its call to the head of its answer; nothing is known of the connection. */
+export class PerformanceResourceTiming extends PerformanceEntry {
+  readonly #status: number;
+
+  constructor(token: unknown = undefined, timing: unknown = undefined, status: unknown = undefined) {
+    super(token, timing);
+    this.#status = status as number;
+  }
+
+  get initiatorType(): string {
+    void this.#status;
+    return 'fetch';
+  }
+
+  get fetchStart(): number {
+    return timingOf(this).startTime;
+  }
+
+  get responseStart(): number {
+    const { startTime, duration } = timingOf(this);
+    return startTime + duration;
+  }
+
+  get responseEnd(): number {
+    const { startTime, duration } = timingOf(this);
+    return startTime + duration;
+  }
+
+  get responseStatus(): number {
+    return this.#status;
+  }
+
+  override toJSON(): object {
+    const { name, kind, startTime, duration } = timingOf(this);
+    const [initiatorType, responseStart] = ['fetch', startTime + duration];
+    const times = { fetchStart: startTime, responseStart, responseEnd: responseStart };
+    return {
+      name,
+      entryType: kind,
+      startTime,
+      duration,
+      initiatorType,
+      ...times,
+      responseStatus: this.#status,
+    };
+  }
+}
+defineInterface(PerformanceResourceTiming, 'PerformanceResourceTiming');
+
 /** "The PerformanceMark constructor". */
 function markTiming(name: string, markOptions: unknown): Timing {
   const { detail, startTime } = toDictionary(markOptions, 'PerformanceMark: parameter 2');
@@ -127,6 +181,7 @@ function toTime(value: unknown, what: string): number {
 /** The entries that are not cleared, oldest first. */
 export class PerformanceTimeline {
   readonly #entries = new List<PerformanceEntry>();
+  #observers = new List<EntrySink>();
 
   mark(name: unknown, options: unknown): PerformanceMark {
     const mark = new PerformanceMark(name, options);
@@ -178,22 +233,37 @@ export class PerformanceTimeline {
 
   /** Entries by optional name and type, in the order of their start. */
   entries(name: unknown, type: unknown): PerformanceEntry[] {
-    const onlyName = name === undefined ? undefined : toDOMString(name);
-    const onlyType = type === undefined ? undefined : toDOMString(type);
-    const found = new List<PerformanceEntry>();
-    for (let i = 0; i < this.#entries.length; i++) {
-      const entry = this.#entries[i] as PerformanceEntry;
-      const timing = timingOf(entry);
-      if (onlyName !== undefined && timing.name !== onlyName) continue;
-      if (onlyType !== undefined && timing.kind !== onlyType) continue;
-      insert(found, entry, timing.startTime);
-    }
-    return toArray(found);
+    return entriesIn(this.#entries, name, type);
+  }
+
+  /** A fetch whose answer has come. */
+  fetched(url: string, startTime: number, status: number): void {
+    const timing = { name: url, startTime, duration: sinceOrigin() - startTime, detail: undefined };
+    this.#keep(new PerformanceResourceTiming(INSIDE, { kind: 'resource', ...timing }, status));
+  }
+
+  addObserver(observer: EntrySink): void {
+    this.removeObserver(observer);
+    push(this.#observers, observer);
+  }
+
+  removeObserver(observer: EntrySink): void {
+    const others = new List<EntrySink>();
+    for (let i = 0; i < this.#observers.length; i++)
+      if (this.#observers[i] !== observer) push(others, this.#observers[i] as EntrySink);
+    this.#observers = others;
+  }
+
+  /** Hands on the entries of a kind. */
+  replay(kind: string, take: EntrySink): void {
+    for (let i = 0; i < this.#entries.length; i++)
+      if (kindOf(this.#entries[i] as PerformanceEntry) === kind) take(this.#entries[i] as PerformanceEntry);
   }
 
   #keep(entry: PerformanceEntry): void {
     const entries = this.#entries;
     push(entries, entry);
+    for (let i = 0; i < this.#observers.length; i++) (this.#observers[i] as EntrySink)(entry);
     if (entries.length <= ENTRIES_MAX) return;
     for (let i = 1; i < entries.length; i++) entries[i - 1] = entries[i] as PerformanceEntry;
     truncate(entries, ENTRIES_MAX);
@@ -216,6 +286,21 @@ export class PerformanceTimeline {
       'SyntaxError',
     );
   }
+}
+
+/** Entries of a list by optional name and type, in the order of their start. */
+export function entriesIn(list: List<PerformanceEntry>, name: unknown, type: unknown): PerformanceEntry[] {
+  const onlyName = name === undefined ? undefined : toDOMString(name);
+  const onlyType = type === undefined ? undefined : toDOMString(type);
+  const found = new List<PerformanceEntry>();
+  for (let i = 0; i < list.length; i++) {
+    const entry = list[i] as PerformanceEntry;
+    const timing = timingOf(entry);
+    if (onlyName !== undefined && timing.name !== onlyName) continue;
+    if (onlyType !== undefined && timing.kind !== onlyType) continue;
+    insert(found, entry, timing.startTime);
+  }
+  return toArray(found);
 }
 
 /** Inserts an entry after those that start no later; nearly always at the end. */

@@ -6,21 +6,33 @@
 import { OfCall } from '../current-call.ts';
 import { EventTarget } from '../events/event-target.ts';
 import { defineInterface, requireArguments, toDOMString } from '../web-idl.ts';
-import { sinceOrigin, timeOrigin } from './clock.ts';
+import { setFetchLog, sinceOrigin, timeOrigin } from './clock.ts';
 import {
   type PerformanceEntry,
   type PerformanceMark,
   type PerformanceMeasure,
   PerformanceTimeline,
 } from './performance-entries.ts';
+import { setTimelineSource } from './performance-observer.ts';
 
-export { PerformanceEntry, PerformanceMark, PerformanceMeasure } from './performance-entries.ts';
+export {
+  PerformanceEntry,
+  PerformanceMark,
+  PerformanceMeasure,
+  PerformanceResourceTiming,
+} from './performance-entries.ts';
+export { PerformanceObserver, PerformanceObserverEntryList } from './performance-observer.ts';
 
 const INSIDE = Symbol();
+let timelineOf: (owner: Performance) => PerformanceTimeline;
 
 export class Performance extends EventTarget {
   readonly #timeOrigin = timeOrigin;
   readonly #timelines = new OfCall(() => new PerformanceTimeline());
+
+  static {
+    timelineOf = (owner) => owner.#timeline;
+  }
 
   /** The entries of the call that runs. @throws TypeError for any other receiver */
   get #timeline(): PerformanceTimeline {
@@ -65,6 +77,17 @@ export class Performance extends EventTarget {
     this.#timeline.clear('measure', measureName);
   }
 
+  clearResourceTimings(): void {
+    this.#timeline.clear('resource', undefined);
+  }
+
+  /** The size is fixed. */
+  setResourceTimingBufferSize(maxSize: unknown): void {
+    void this.#timeline;
+    requireArguments(arguments.length, 1, 'performance.setResourceTimingBufferSize');
+    void +(maxSize as number);
+  }
+
   getEntries(): PerformanceEntry[] {
     return this.#timeline.entries(undefined, undefined);
   }
@@ -88,3 +111,5 @@ export class Performance extends EventTarget {
 defineInterface(Performance, 'Performance');
 
 export const performance: Performance = new Performance(INSIDE);
+setTimelineSource(() => timelineOf(performance));
+setFetchLog((url, startTime, status) => timelineOf(performance).fetched(url, startTime, status));

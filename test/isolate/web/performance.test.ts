@@ -114,6 +114,50 @@ test('entries are found by name and type, in the order of their start, and clear
   ).toEqual(['ae0,ba1,aa2,aa3', 'ba1,aa2,aa3', 'ae0,aa2,aa3', 'ae0', '', 'ae0,ba1', 'ba1', '']);
 });
 
+test('an observer is told of the kinds that it asked for, later, in order, and no more once it disconnects', async () => {
+  expect(
+    await isolate.run(`
+      ${TOOLS}
+      const told = [];
+      const flush = async () => { for (let i = 0; i < 10; i++) await undefined; };
+      performance.mark('before');
+      const all = new PerformanceObserver(function (list, observer) {
+        told.push(['all', list.getEntries().map(({ name }) => name), list.getEntriesByType('measure').length, this === all && observer === all]);
+      });
+      all.observe({ entryTypes: ['measure', 'mark', 'unknown'] });
+      const marks = new PerformanceObserver((list) => { told.push(['marks', list.getEntriesByName('before').length, list.getEntries().length]); throw new Error('ignored'); });
+      marks.observe({ type: 'mark', buffered: true });
+      marks.observe({ type: 'unknown' });
+      const taker = new PerformanceObserver(() => told.push('taker'));
+      taker.observe({ type: 'measure' });
+      performance.mark('m', { startTime: 2 });
+      performance.measure('length', 'm');
+      const now = told.length;
+      const taken = taker.takeRecords().map(({ name }) => name);
+      await flush();
+      all.disconnect();
+      performance.mark('after');
+      await flush();
+      for (let i = 0; i < 1_010; i++) performance.mark('many');
+      const kept = marks.takeRecords().length;
+      const refused = [() => PerformanceObserver(), () => new PerformanceObserver(), () => all.observe(), () => all.observe({ entryTypes: 1 }), () => all.observe({ entryTypes: [], type: 'mark' }),
+        () => marks.observe({ entryTypes: ['mark'] }), () => new PerformanceObserverEntryList(), () => new PerformanceResourceTiming()].map(attempt);
+      return [now, told, taken, kept, refused, PerformanceObserver.supportedEntryTypes, prelude.thrown.length];`),
+  ).toEqual([
+    0,
+    [
+      ['marks', 1, 2],
+      ['all', ['m', 'length'], 1, true],
+      ['marks', 0, 1],
+    ],
+    ['length'],
+    1_000,
+    [...Array(5).fill('TypeError'), 'InvalidModificationError', 'TypeError', 'TypeError'],
+    ['mark', 'measure', 'resource'],
+    2,
+  ]);
+});
+
 test('both sides of the bound: the last 1,000 are kept, the oldest is dropped', async () => {
   expect(
     await isolate.run(`

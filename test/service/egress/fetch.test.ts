@@ -176,6 +176,25 @@ test('a data: URL is read inside the isolate, and counts as no fetch', async () 
   });
 });
 
+test('a fetch is an entry of its call, where the code asks for such entries', async () => {
+  receiver.on('/timed', (_request, response) => response.writeHead(418).end('tea'));
+  const code = `
+    const seen = [];
+    const observer = new PerformanceObserver((list) => seen.push(...list.getEntries()));
+    observer.observe({ type: 'resource' });
+    const response = await fetch(origin + '/timed');
+    await response.text();
+    const [entry, ...others] = performance.getEntriesByType('resource');
+    const { name, initiatorType, responseStatus, startTime, duration, fetchStart, responseEnd } = entry;
+    const [listed] = [JSON.parse(JSON.stringify(entry))];
+    performance.clearResourceTimings();
+    return [name, initiatorType, responseStatus, fetchStart === startTime, responseEnd === startTime + duration, duration >= 0, seen[0] === entry,
+      others.length, listed.name === name && listed.responseStatus, performance.getEntries().length];`;
+  const entry = [`${receiver.origin}/timed`, 'fetch', 418, true, true, true, true, 0, 418, 0];
+  // The entries of the one call are not those of the next.
+  expect([await run(code), await run(code)]).toEqual([{ value: entry }, { value: entry }]);
+});
+
 describe('bodies that are streams', () => {
   test('an answer can be read before its last byte is sent', async () => {
     const gate = Promise.withResolvers<void>();

@@ -85,7 +85,7 @@ test('every kind of key is exported from every format as it was imported', async
         }
       }
       return [wrong, count];`),
-  ).toEqual([[], 3 * 4 + 6 * 5 + 2 * 5 + 4 * 2 + 4 * 2]);
+  ).toEqual([[], 3 * 4 + 6 * 5 + 4 * 5 + 4 * 2 + 4 * 2]);
 });
 
 test('a JsonWebKey has the members of its algorithm, and no other', async () => {
