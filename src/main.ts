@@ -4,16 +4,16 @@
  * line.
  */
 import cluster from 'node:cluster';
-import pino from 'pino';
 import { ConfigError, configHelp } from './config.ts';
 import { plainText } from './model/plain-text.ts';
-import { LOG_SETTINGS, serve } from './serve.ts';
+import { serve } from './serve.ts';
+import { serviceLog, standardOutput } from './service-log.ts';
 
 const EXIT_USAGE = 2;
 
 async function main(flags: readonly string[]): Promise<void> {
   if (flags.includes('--help') || flags.includes('-h')) {
-    process.stdout.write(`${configHelp()}\n`);
+    standardOutput.write(`${configHelp()}\n`);
     return;
   }
   const stopping = new AbortController();
@@ -24,9 +24,9 @@ async function main(flags: readonly string[]): Promise<void> {
   await serve({
     flags,
     env: process.env,
-    log: pino(LOG_SETTINGS),
+    log: serviceLog(process.stdout.isTTY && !cluster.isWorker),
     signal: stopping.signal,
-    announce: (text) => void process.stdout.write(text),
+    announce: (text) => standardOutput.write(text),
   });
   process.exit(0);
 }
@@ -41,4 +41,6 @@ function fail(cause: unknown): void {
   process.exit(1);
 }
 
+// Of a message to nobody, as with a terminal that has gone.
+process.stderr.on('error', () => undefined);
 main(process.argv.slice(2)).catch(fail);

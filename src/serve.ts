@@ -10,8 +10,6 @@ import type { Logger } from 'pino';
 import { type Config, readConfig } from './config.ts';
 import { BUNDLER_USERS, CELL_USERS } from './confinement/layers.ts';
 import { TOKEN_FILE } from './database/used-folder.ts';
-import { loggableError } from './errors.ts';
-import { plainJson } from './model/plain-text.ts';
 import { programPath } from './own-files.ts';
 import { type Service, startService } from './service.ts';
 import type { ListenerUrls } from './workers/messages.ts';
@@ -22,16 +20,6 @@ import { WorkerLink } from './workers/worker-link.ts';
 const WORKER = programPath('./main', import.meta.url);
 /** What a stop takes beyond the calls in flight: connections, cells, the database. */
 const STOP_MARGIN_MS = 8_000;
-
-/**
- * Of the log of a service. Attack: a message with a C1 control character, which JSON leaves as it
- * is, for the terminal of an operator who reads the log.
- */
-export const LOG_SETTINGS = {
-  name: 'annex',
-  serializers: { err: loggableError },
-  hooks: { streamWrite: plainJson },
-};
 
 export interface ServeParts {
   readonly flags: readonly string[];

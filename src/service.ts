@@ -25,6 +25,7 @@ import type { Exposition } from './http/control/health-and-metrics.ts';
 import { CONTROL_HOSTS, controlHosts, PUBLIC_HOSTS, publicHosts } from './http/host-header.ts';
 import { hangUp, listen, listener } from './http/listener.ts';
 import { listenerWithPort, loopbackListeners } from './http/loopback-listeners.ts';
+import { sharedBase } from './http/routable-url.ts';
 import { ServiceOrigins } from './http/service-origins.ts';
 import type { InspectionSettings } from './inspector/inspection-settings.ts';
 import type { Inspector } from './inspector/inspector.ts';
@@ -235,8 +236,8 @@ function createListeners({ config, limits, log, metrics, ticks }: Base, isStoppi
   const shared = { log, limits, requests, isStopping };
   const control = listener({ ...shared, answersTo, hostSetting: CONTROL_HOSTS });
   const oauthUrl = oauthCallback === 'on' ? undefined : oauthCallback;
-  const publicNames = publicHosts(publicUrl, contentUrl, oauthUrl);
-  const open = listener({ ...shared, answersTo: publicNames, hostSetting: PUBLIC_HOSTS });
+  const named = { answersTo: publicHosts(publicUrl, contentUrl, oauthUrl), hostSetting: PUBLIC_HOSTS };
+  const open = listener({ ...shared, ...named, base: sharedBase(publicUrl) });
   new ClientConnections({ limits, trustedProxies, clock: ticks }).guard(open.server);
   return { control, public: open };
 }

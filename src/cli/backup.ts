@@ -10,6 +10,7 @@ import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ConfigError } from '../config.ts';
 import { plainText } from '../model/plain-text.ts';
+import { standardOutput } from '../service-log.ts';
 import type { BackupStep } from '../store/backup.ts';
 import { backUpFolder, mib } from './operator/folder-backup.ts';
 import { UsageError } from './terminal/failure.ts';
@@ -29,7 +30,7 @@ Copies the database into one file, while the service runs, and checks the copy. 
 
 async function main(flags: readonly string[]): Promise<void> {
   if (flags.includes('--help') || flags.includes('-h')) {
-    process.stdout.write(HELP);
+    standardOutput.write(HELP);
     return;
   }
   const { to, rest } = targetIn(flags);
@@ -38,8 +39,8 @@ async function main(flags: readonly string[]): Promise<void> {
     progress: reportProgress,
     abandonable: onSignal,
   });
-  process.stdout.write(`${resolve(to)}: ${mib(bytes)}, checked.\n`);
-  process.stdout.write(aboutKeys);
+  standardOutput.write(`${resolve(to)}: ${mib(bytes)}, checked.\n`);
+  standardOutput.write(aboutKeys);
 }
 
 /** Set when a signal arrives; later errors are its consequence and are not printed. */
@@ -71,9 +72,9 @@ function targetIn(flags: readonly string[]): { to: string; rest: string[] } {
 }
 
 function reportProgress(step: BackupStep): void {
-  if (step.step === 'checking') process.stdout.write('checking the copy\n');
-  else if (step.bytes === 0) process.stdout.write(`copying ${mib(step.of)}\n`);
-  else process.stdout.write(`copied ${mib(step.bytes)} of ${mib(step.of)}\n`);
+  if (step.step === 'checking') standardOutput.write('checking the copy\n');
+  else if (step.bytes === 0) standardOutput.write(`copying ${mib(step.of)}\n`);
+  else standardOutput.write(`copied ${mib(step.bytes)} of ${mib(step.of)}\n`);
 }
 
 main(process.argv.slice(2)).catch((cause: unknown) => {

@@ -7,6 +7,7 @@
 import { ConfigError } from '../config.ts';
 import type { CopyNote } from '../database/copy/store-copy.ts';
 import { plainText } from '../model/plain-text.ts';
+import { standardOutput } from '../service-log.ts';
 import { copyFolder } from './operator/folder-copy.ts';
 import { UsageError } from './terminal/failure.ts';
 
@@ -23,16 +24,16 @@ new, or hold an interrupted copy of the same store, which goes on where it was. 
 
 async function main(flags: readonly string[]): Promise<void> {
   if (flags.includes('--help') || flags.includes('-h')) {
-    process.stdout.write(HELP);
+    standardOutput.write(HELP);
     return;
   }
   const { summary, next } = await copyFolder(flags, process.env, {
-    begun: () => void process.stdout.write('reading the source\n'),
+    begun: () => standardOutput.write('reading the source\n'),
     note: (message) => void process.stderr.write(`${plainText(message)}\n`),
     progress: report,
   });
-  process.stdout.write(summary);
-  process.stdout.write(next);
+  standardOutput.write(summary);
+  standardOutput.write(next);
 }
 
 let shownAt = Number.NEGATIVE_INFINITY;
@@ -42,7 +43,7 @@ function report({ step, table, rows, of }: CopyNote): void {
   const now = performance.now();
   if (rows > 0 && rows < of && now - shownAt < SHOW_EVERY_MS) return;
   shownAt = now;
-  process.stdout.write(`${step} ${table}: ${rows} of ${of} rows\n`);
+  standardOutput.write(`${step} ${table}: ${rows} of ${of} rows\n`);
 }
 
 main(process.argv.slice(2)).catch((cause: unknown) => {

@@ -8,6 +8,7 @@
  */
 import { ConfigError } from '../config.ts';
 import { plainText } from '../model/plain-text.ts';
+import { standardOutput } from '../service-log.ts';
 import { rotateVault } from './operator/vault-rotation.ts';
 
 const EXIT_USAGE = 2;
@@ -22,10 +23,10 @@ Puts a fresh key before those of the vault's key file. Give it the settings of t
 
 async function main(flags: readonly string[]): Promise<void> {
   if (flags.includes('--help') || flags.includes('-h')) {
-    process.stdout.write(HELP);
+    standardOutput.write(HELP);
     return;
   }
-  process.stdout.write((await rotateVault(flags, process.env)).text);
+  standardOutput.write((await rotateVault(flags, process.env)).text);
 }
 
 main(process.argv.slice(2)).catch((cause: unknown) => {

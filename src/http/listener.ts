@@ -24,7 +24,7 @@ import { lazySerializers } from './lazy-serializers.ts';
 import { inProcessDepth } from './loopback-listeners.ts';
 import { boundPipelines } from './pipelining-limit.ts';
 import { headRefusal } from './request-head.ts';
-import { routableUrl, toPath } from './routable-url.ts';
+import { pathBelow, routableUrl } from './routable-url.ts';
 
 const KEEP_ALIVE_MS = 65_000;
 /** How often Node checks for requests that have timed out. */
@@ -41,6 +41,8 @@ export interface ListenerParts {
   readonly answersTo: AnswersTo;
   /** Which setting decides that, as the end of a sentence. */
   readonly hostSetting: string;
+  /** What paths begin with where a proxy leaves it in place; empty if absent. */
+  readonly base?: string;
   /** The class of the server's requests. */
   readonly requests: typeof IncomingMessage;
   /**
@@ -54,6 +56,7 @@ export function listener({
   limits,
   answersTo,
   hostSetting,
+  base = '',
   requests,
   isStopping,
 }: ListenerParts): FastifyInstance {
@@ -81,7 +84,7 @@ export function listener({
     return503OnClosing: false,
     // Event ids have up to 255 characters, each up to three when percent-encoded.
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 3 * 255 },
-    rewriteUrl: (request) => routableUrl(toPath(request)),
+    rewriteUrl: (request) => routableUrl(pathBelow(request, base)),
     frameworkErrors: (error, request, reply) => {
       answerError(error, request as FastifyRequest, reply as FastifyReply);
     },

@@ -49,7 +49,7 @@ export const serve: Command = defineCommand({
   exits: { 1: 'it could not be started or stopped', 2: 'a setting is wrong' },
   json: Type.Object(
     { level: Type.Number(), time: Type.Number(), msg: Type.String() },
-    { description: 'A line of the log of the service. The lines are the same without `--json`.' },
+    { description: 'A line of the log of the service. Without `--json`, a terminal shows them as words.' },
   ),
   stream: true,
   async run({ output, env, signal, isTerminal }, input) {
@@ -58,8 +58,8 @@ export const serve: Command = defineCommand({
       if (value === true) return [flag];
       return typeof value === 'string' ? [`${flag}=${value}`] : [];
     });
-    const [{ default: pino }, { LOG_SETTINGS, serve: run }] = await Promise.all([
-      import('pino'),
+    const [{ serviceLog }, { serve: run }] = await Promise.all([
+      import('../../service-log.ts'),
       import('../../serve.ts'),
     ]);
     await run({
@@ -67,8 +67,8 @@ export const serve: Command = defineCommand({
       env: { ...env },
       // The process writes its log at once, also where it ends at once.
       log: output.isGiven('stdout')
-        ? pino(LOG_SETTINGS)
-        : pino(LOG_SETTINGS, { write: (line) => output.logged(line) }),
+        ? serviceLog(false)
+        : serviceLog(isTerminal.stdout && !output.isJson, (line) => output.logged(line)),
       signal,
       announce: (text) => output.talk(text.trimEnd()),
       ready: (_config, urls) => {

@@ -53,9 +53,11 @@ describe('nginx', needs('nginx'), () => {
         answer(`${balancer.open}/${key}`),
         answer(`${balancer.open}/${key}?x=/${KEYS[1]}`),
         answer(`${balancer.open}/${key}/v1`, { method: 'POST', body: 'x'.repeat(200_000) }),
+        // Below a path of the public URL, and with another key behind its own.
+        answer(`${balancer.open}/in/annex/${key}/${KEYS[1]}?x`),
       ]);
       const [name = ''] = (answers[0] ?? '').split(' ');
-      expect(answers).toEqual([`${name} 0`, `${name} 0`, `${name} 200000`]);
+      expect(answers).toEqual([`${name} 0`, `${name} 0`, `${name} 200000`, `${name} 0`]);
       nodes.add(name);
     }
     expect([...nodes].sort()).toEqual(['one', 'two']);

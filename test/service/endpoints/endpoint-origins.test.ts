@@ -16,6 +16,11 @@ describe.each([
   ['a shared origin', 'https://hooks.example.com', 'https://content.example.net'],
   ['origins of their own', 'https://{endpoint}.apps.example.com', 'https://{endpoint}.content.example.net'],
   [
+    'a shared origin, with a path',
+    'https://hooks.example.com/in/annex',
+    'https://content.example.net/in/annex',
+  ],
+  [
     'origins of their own, with a path',
     'https://{endpoint}.apps.example.com/i',
     'https://{endpoint}.content.example.net/i',
@@ -49,6 +54,29 @@ describe.each([
       }
     }
   });
+
+  test.runIf(form === 'a shared origin, with a path')(
+    'answer where a proxy has taken the path off, in the same way, and with cookies for the whole path',
+    async () => {
+      for (const { publicEndpoint, publicContentEndpoint } of urls)
+        for (const endpoint of [publicEndpoint, publicContentEndpoint]) {
+          const path = new URL(endpoint).pathname;
+          const bare = path.replace('/in/annex', '');
+          expect(bare).toMatch(/^\/[a-z2-7]{32}$/);
+          for (const at of [path, bare]) {
+            const { event } = await showAt(endpoint, { path: `${at}/in/annex/x?y` });
+            expect(event.request?.url).toBe(`${endpoint}/in/annex/x?y`);
+            const headers = { 'sec-fetch-mode': 'navigate' };
+            const sent = await askPublic(annex, endpoint, { path: at, headers });
+            expect([sent.status, sent.headers.location]).toEqual([307, `${bare.slice(1)}/`]);
+          }
+          const { headers } = await askPublic(annex, publicEndpoint, { path: `${bare}/cookie` });
+          expect(headers['set-cookie']).toEqual([
+            expect.stringContaining(`Path=${new URL(publicEndpoint).pathname}`),
+          ]);
+        }
+    },
+  );
 
   test('take envelopes of a path that is exactly /v1 below the endpoint', async () => {
     for (const { publicEndpoint } of urls) {

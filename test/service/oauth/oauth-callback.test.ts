@@ -261,6 +261,28 @@ test('without the setting there is no redirect URL', async () => {
   expect(asked.get('redirect_uri')).toBe(`${endpoint}/connect`);
 });
 
+test.each(['/oauth', '/annex'])(
+  'below a public URL with the path %s, it answers with that path and without it',
+  async (base) => {
+    const open = `https://hooks.example.com${base}`;
+    const flags = ['--public-url', open, '--oauth-callback', 'on'];
+    const own = await startTestService({ flags });
+    await own.publish('boards', { 'index.js': source(oidc.issuer) }, MANIFEST);
+    const { endpoint } = await own.install('boards');
+    const url = `${open}/oauth/boards/callback`;
+    const ask = (path: string) =>
+      exchange(
+        own.service.publicUrl,
+        `GET ${path} HTTP/1.1\r\nhost: hooks.example.com\r\nconnection: close\r\n\r\n`,
+      );
+    expect(await ask(`${new URL(endpoint).pathname}/url`)).toContain(`\r\n\r\n${url}`);
+    for (const path of [new URL(url).pathname, '/oauth/boards/callback'])
+      expect(errorOf(await ask(`${path}?state=x`)).code).toBe('OAUTH_STATE_INVALID');
+    const begun = await ask(`${new URL(endpoint).pathname}/connect`);
+    expect(begun).toContain(`redirect_uri=${encodeURIComponent(url)}`);
+  },
+);
+
 test('with an origin for each endpoint, it is on the origin that the operator names', async () => {
   const flags = [
     ...['--public-url', 'https://{endpoint}.apps.example.com'],

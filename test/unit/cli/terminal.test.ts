@@ -7,7 +7,7 @@ import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import { Output, paint } from '../../../src/cli/terminal/output.ts';
 import { plainText, safeJson } from '../../../src/model/plain-text.ts';
-import { LOG_SETTINGS } from '../../../src/serve.ts';
+import { inWords, LOG_SETTINGS } from '../../../src/service-log.ts';
 
 /** Clears the screen, sets the title, rewrites a line, turns the reading order, in C0 and C1. */
 const HOSTILE = '\x1b[2J\x1b]0;pwned\x07ok\rno\x9b31m\u202egnp\u2066\x7f\u2028end';
@@ -149,6 +149,23 @@ test('the log of a service has no control character, whoever reads it', () => {
   pino(LOG_SETTINGS, lines).error({ err: new Error(HOSTILE), name: HOSTILE }, HOSTILE);
   expect(lines.text).not.toMatch(CONTROL);
   expect(JSON.parse(lines.text)).toMatchObject({ msg: HOSTILE, err: { message: HOSTILE } });
+});
+
+test('a line of a log in words has its time, level, message, details and cause', () => {
+  const line = {
+    time: Date.parse('2026-01-02T03:04:05'),
+    pid: 1,
+    hostname: 'h',
+    name: 'annex',
+    msg: 'it ended',
+  };
+  const err = { message: `why ${HOSTILE}` };
+  expect(inWords(JSON.stringify({ ...line, level: 30, url: 'http://a', n: [1] }))).toBe(
+    '03:04:05 it ended  url http://a  n [1]\n',
+  );
+  const words = inWords(JSON.stringify({ ...line, level: 50, err }));
+  expect(words).toMatch(/^03:04:05 error: it ended: why /);
+  expect(words.trimEnd()).not.toMatch(CONTROL);
 });
 
 test('without colours no escape sequence is written', () => {

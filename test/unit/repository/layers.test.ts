@@ -8,7 +8,7 @@ import { cycles, filesIn, imports, read, sources } from '../../support/repositor
 /** Top to bottom: a file imports from its own layer or from those below. */
 const LAYERS: readonly (readonly string[])[] = [
   ['src/main.ts', 'src/cli/'],
-  ['src/serve.ts'],
+  ['src/serve.ts', 'src/service-log.ts'],
   ['src/workers/'],
   ['src/service.ts', 'src/service-routes.ts', 'src/service-processes.ts', 'src/service-engine.ts'],
   ['src/config.ts', 'src/settings.ts'],
