@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkSignature } from '../../../sandbox/sdk/verify-signature.js';
-import { serve } from '../../support/http/egress.ts';
+import { serve, serveTcp } from '../../support/http/egress.ts';
 import { ask } from '../../support/installation-api.ts';
 import { WebhookInbox } from '../../support/receivers/webhook-inbox.ts';
 import { TestService } from '../../support/service.ts';
@@ -80,6 +80,36 @@ describe('an event', () => {
     const checked = await checkSignature(String(headers['x-platform-signature']), body, secret);
     expect(checked).toMatchObject({ valid: true });
     await settled(eventId, 'delivered');
+  });
+
+  // Fault of a proxy in front of a receiver: an event that it has taken was posted four times.
+  test.each([
+    [
+      'says 100 Continue unasked',
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok',
+    ],
+    [
+      'has a length beside its chunks',
+      'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+    ],
+    ['has a name that is none', 'HTTP/1.1 200 OK\r\nx y: z\r\ncontent-length: 2\r\n\r\nok'],
+  ])('is posted once to a receiver whose answer %s', async (_what, answer) => {
+    let posts = 0;
+    const url = await serveTcp((socket) =>
+      socket.on('data', (bytes) => {
+        if (!bytes.toString('latin1').startsWith('POST ')) return;
+        posts += 1;
+        socket.write(answer);
+      }),
+    );
+    const webhook = await installed();
+    await webhook.configure('spaces/garden', { webhook_url: url, event_types: [updated.type] });
+    const { eventId } = await webhook.post(updated);
+    await settled(eventId, 'delivered');
+    expect([posts, await delivery(eventId)]).toEqual([
+      1,
+      expect.objectContaining({ attempts: 1, outcome: 'answered 200' }),
+    ]);
   });
 
   test('is posted by the targets that select it, and by no other', async () => {
