@@ -102,6 +102,7 @@ export function registerRoutes(
     credentials,
     dispatch,
     scripts,
+    registry: store.registry,
     observer,
     trustedProxies,
     limitMet,

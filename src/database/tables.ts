@@ -52,13 +52,13 @@ export interface Tables {
     handled_events: string | null;
     created_at: number;
   };
-  /** Icon and preview images of a version. */
+  /** Icon, previews and other images of a version. */
   images: {
     integration: string;
     number: number;
-    /** As the manifest names it. */
+    /** From the folder of the manifest. */
     path: string;
-    /** PNG, base64. */
+    /** Base64. */
     content: string;
   };
   secrets: {

@@ -48,7 +48,7 @@ export interface TargetUrls extends EndpointUrls {
 export interface IntegrationUrls extends TargetUrls {
   /** Absent where the manifest has no icon. */
   readonly icon?: string;
-  /** The folder of the manifest's images. */
+  /** The folder of its images, as the upload has it: public, on the public listener. */
   readonly assets: string;
   /** The redirect URL for OAuth of all installations; absent where the operator offers none. */
   readonly oauthCallback?: string;
@@ -73,8 +73,8 @@ export function integrationUrls(
 ): IntegrationUrls {
   return {
     ...located(bases, `/integrations/${name}`),
-    ...(icon !== undefined && { icon: imageUrl(bases.apiUrl, name, icon) }),
-    assets: imagesUrl(bases.apiUrl, name),
+    ...(icon !== undefined && { icon: imageUrl(bases, endpointKey, icon) }),
+    assets: assetsUrl(bases, endpointKey),
     ...endpointUrls(bases, endpointKey),
     ...(bases.oauthUrl && { oauthCallback: oauthCallbackUrl(bases.oauthUrl, name) }),
   };
@@ -107,9 +107,16 @@ const located = ({ apiUrl, appUrl }: UrlBases, path: string): Pick<TargetUrls, '
   ...(appUrl !== '' && { app: `${appUrl}${path}` }),
 });
 
-const imagesUrl = (apiUrl: string, integration: string): string =>
-  `${apiUrl}/integrations/${integration}/images`;
+/** Path below the endpoint of an integration, which its code does not get. */
+export const ASSETS_PATH = '/~assets';
 
-/** URL of an image of the active version. @param path as in the manifest */
-export const imageUrl = (apiUrl: string, integration: string, path: string): string =>
-  `${imagesUrl(apiUrl, integration)}/${path.split('/').map(encodeURIComponent).join('/')}`;
+const assetsUrl = ({ publicUrl }: Pick<UrlBases, 'publicUrl'>, endpointKey: string): string =>
+  `${endpointUrl(publicUrl, endpointKey)}${ASSETS_PATH}`;
+
+/**
+ * Public URL of an image of the active version.
+ *
+ * @param endpointKey of the integration's own endpoint @param path as in the manifest
+ */
+export const imageUrl = (bases: Pick<UrlBases, 'publicUrl'>, endpointKey: string, path: string): string =>
+  `${assetsUrl(bases, endpointKey)}/${path.split('/').map(encodeURIComponent).join('/')}`;

@@ -129,7 +129,7 @@ export class TargetBuilder {
         ...(icon !== undefined && { icon }),
       }),
       owner: ownerOf(origins, organization),
-      previewImages: previewImages.map((path) => imageUrl(origins.apiUrl, name, path)),
+      previewImages: previewImages.map((path) => imageUrl(origins, integrationKey, path)),
       ...(installed && {
         installation: {
           ...{ ...installed.installation, ...this.#withUrls(installed.installation) },

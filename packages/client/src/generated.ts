@@ -92,7 +92,7 @@ export class IntegrationsRoutes {
 
   /**
    * Read an integration. With the members of the manifest of its active version. Images are
-   * URLs of this API.
+   * public URLs.
    *
    * `GET /v1/integrations/{name}`
    */
@@ -238,10 +238,10 @@ export class ImagesRoutes {
   }
 
   /**
-   * Read an image of an integration. An icon or preview of the active version, by its path in
-   * the manifest. PNG or JPEG.
+   * Read an image of an integration. An icon, preview or other image of the active version, by
+   * its path from the manifest.
    *
-   * @param path Path as in the manifest, with slashes.
+   * @param path Path from the folder of the manifest, with slashes.
    * `GET /v1/integrations/{name}/images/{path}`
    */
   get(
@@ -1740,7 +1740,7 @@ export class BlocksRoutes {
 
   /**
    * List the blocks that can be inserted in a space, by integration. Blocks of all
-   * integrations that are installed and active there. Icons are URLs of this API.
+   * integrations that are installed and active there. Icons are public URLs.
    *
    * `GET /v1/blocks`
    */

@@ -1,14 +1,24 @@
 /**
  * Checks the images that a manifest names: each must be uploaded, be PNG or JPEG, and be within
- * size limits (`docs/contract/manifest.md#icons-and-images`).
+ * size limits (`docs/contract/manifest.md#icons-and-images`). Finds the other images that are
+ * published; one of these that is no image is left out.
  *
  * A product that trusts Annex shows them on its installation pages, so only valid images are
  * stored. Attack: 2 MiB of PNG that a browser decodes to a gigabyte of pixels; bytes and pixels are
  * both limited. The pixels are not decoded here.
  */
-import { imageType, readImage } from '../../model/manifest/image.ts';
+import {
+  ASSET_BYTES_MAX,
+  ASSETS_MAX,
+  assetsOf,
+  imagesOf,
+  imageType,
+  type ManifestImage,
+  readAsset,
+  readImage,
+} from '../../model/manifest/image.ts';
 import type { Manifest, PlaceOf } from '../../model/manifest/manifest.ts';
-import type { Place, YamlPath } from '../../model/manifest/yaml-source.ts';
+import type { Place } from '../../model/manifest/yaml-source.ts';
 import { type Problem, problem, warning } from '../../model/problem.ts';
 import { absentHint } from './absent-file.ts';
 
@@ -39,13 +49,6 @@ export interface NamedImage {
   readonly content: Uint8Array;
 }
 
-interface Named {
-  readonly kind: 'icon' | 'preview';
-  readonly path: string;
-  /** Member of the manifest that names it. */
-  readonly at: YamlPath;
-}
-
 export interface ImagesRequest {
   readonly manifest: Manifest;
   /** Relative path → bytes. */
@@ -55,13 +58,13 @@ export interface ImagesRequest {
   readonly placeOf: PlaceOf;
 }
 
-/** Returns the images that a manifest names, each once, and every problem with them. */
+/** Returns the images that are published, each once, and every problem with them. */
 export function collectImages({ manifest, files, folder = '', placeOf }: ImagesRequest): {
   readonly images: readonly NamedImage[];
   readonly problems: readonly Problem[];
 } {
   const images = new Map<string, NamedImage>();
-  const problems = namedImages(manifest).flatMap((named) => {
+  const problems = imagesOf(manifest).flatMap((named) => {
     const { path, at } = named;
     const place = placeOf(at);
     const content = files.get(`${folder}${path}`);
@@ -69,18 +72,26 @@ export function collectImages({ manifest, files, folder = '', placeOf }: ImagesR
     images.set(path, { path, content });
     return imageProblems(named, content, place);
   });
+  const isAsset = assetsOf(manifest);
+  let left = ASSETS_MAX;
+  for (const [file, content] of files) {
+    const path = file.slice(folder.length);
+    if (!file.startsWith(folder) || images.has(path) || !isAsset(path)) continue;
+    left -= 1;
+    const fault = left < 0 ? `is one of more than ${ASSETS_MAX}` : assetFault(content);
+    if (fault === undefined) images.set(path, { path, content });
+    // One line says that there are too many.
+    else if (left >= -1) problems.push(warning(`The image "${path}" ${fault}, so it is left out.`, { file }));
+  }
   return { images: [...images.values()], problems };
 }
 
-function namedImages({ icon, blocks, contentSources = [], previewImages }: Manifest): Named[] {
-  const iconOf = (path: string | undefined, at: YamlPath): Named[] =>
-    path === undefined ? [] : [{ kind: 'icon', path, at }];
-  return [
-    ...iconOf(icon, ['icon']),
-    ...blocks.flatMap((block, index) => iconOf(block.icon, ['blocks', index, 'icon'])),
-    ...contentSources.flatMap((source, index) => iconOf(source.icon, ['contentSources', index, 'icon'])),
-    ...previewImages.map((path, index): Named => ({ kind: 'preview', path, at: ['previewImages', index] })),
-  ];
+/** Why a file cannot be published as an image. */
+export function assetFault(content: Uint8Array): string | undefined {
+  if (content.byteLength > ASSET_BYTES_MAX) return `has more than ${ASSET_BYTES_MAX / KIB} KiB`;
+  const read = readAsset(content);
+  if (!read.ok) return read.fault;
+  return isShown(read) ? undefined : `has ${read.width} × ${read.height} pixels`;
 }
 
 function absent(path: string, files: ReadonlyMap<string, Uint8Array>, place: Place): Problem {
@@ -108,7 +119,7 @@ const WANTED = {
   },
 } as const;
 
-function imageProblems({ kind, path }: Named, content: Uint8Array, place: Place): Problem[] {
+function imageProblems({ kind, path }: ManifestImage, content: Uint8Array, place: Place): Problem[] {
   const { name, bytes, bytesMax, isShape, shape, hint } = WANTED[kind];
   if (content.byteLength > bytesMax) return [tooLarge(path, content, bytesMax, place)];
   const read = readImage(content);

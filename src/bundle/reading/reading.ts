@@ -8,7 +8,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Limits } from '../../limits.ts';
-import { imageSteps } from '../../model/manifest/image.ts';
+import { ASSETS_MAX, assetSteps, assetsOf, imageSteps, imagesOf } from '../../model/manifest/image.ts';
 import {
   checkManifest,
   MANIFEST_FILE,
@@ -126,18 +126,20 @@ export async function parseReading(
   if (!parsed.ok) return undefined;
   const { manifest } = parsed;
   const placeOf = placesOf(inspectedPaths(manifest), places, manifestFile);
-  const named = imagesOf(manifest, images, blobs);
+  const names = new Set(imagesOf(manifest).map(({ path }) => path));
+  const published = publishedImages(manifest, names, images, blobs);
   const values = secretsOf(manifest, secrets, limits);
   const unsent = unsentOf(manifest, value['unsent']);
-  if (placeOf === undefined || named === undefined || values === undefined || unsent === undefined)
+  if (placeOf === undefined || published === undefined || values === undefined || unsent === undefined)
     return undefined;
   // Secrets or images may be missing only where an error explains it.
   const isWhole =
     values.size + unsent.filter((name) => !values.has(name)).length ===
-      Object.keys(manifest.secrets).length && named.length === imagePaths(manifest).size;
+      Object.keys(manifest.secrets).length &&
+    published.filter(({ path }) => names.has(path)).length === names.size;
   if (!isWhole && !problems.some(isError)) return undefined;
-  if (!(await areImages(named))) return undefined;
-  return { ...found, manifest, placeOf, secrets: values, unsent, images: named };
+  if (!(await areImages(published, names))) return undefined;
+  return { ...found, manifest, placeOf, secrets: values, unsent, images: published };
 }
 
 const ROOT = { file: MANIFEST_FILE, line: 1, column: 1 };
@@ -217,24 +219,21 @@ function unsentOf(manifest: Manifest, unsent: unknown): readonly string[] | unde
   return names.size === unsent.length ? [...names] : undefined;
 }
 
-const imagePaths = ({ icon, blocks, contentSources = [], previewImages }: Manifest): ReadonlySet<string> =>
-  new Set(
-    [icon, ...[...blocks, ...contentSources].map((one) => one.icon), ...previewImages].filter(
-      (path) => path !== undefined,
-    ),
-  );
-
-function imagesOf(
+/** @param names those that the manifest names */
+function publishedImages(
   manifest: Manifest,
+  names: ReadonlySet<string>,
   paths: unknown,
   blobs: readonly Buffer[],
 ): readonly NamedImage[] | undefined {
-  const named = imagePaths(manifest);
   if (!Array.isArray(paths) || paths.length !== blobs.length) return undefined;
+  if (paths.length > names.size + ASSETS_MAX) return undefined;
+  const isAsset = assetsOf(manifest);
   const images = new Map<string, NamedImage>();
   for (const [index, path] of (paths as unknown[]).entries()) {
     const content = blobs[index];
-    if (typeof path !== 'string' || !named.has(path) || content === undefined) return undefined;
+    if (typeof path !== 'string' || content === undefined) return undefined;
+    if (!names.has(path) && !isAsset(path)) return undefined;
     // A copy: a view would keep the whole message in memory as long as the image.
     images.set(path, { path, content: Uint8Array.from(content) });
   }
@@ -245,10 +244,10 @@ function imagesOf(
  * Products that trust Annex show these images. Yields to the event loop after each image, and
  * during unusual ones.
  */
-async function areImages(images: readonly NamedImage[]): Promise<boolean> {
-  for (const { content } of images) {
+async function areImages(images: readonly NamedImage[], names: ReadonlySet<string>): Promise<boolean> {
+  for (const { path, content } of images) {
     if (content.byteLength > PREVIEW_BYTES_MAX) return false;
-    const steps = imageSteps(content);
+    const steps = names.has(path) ? imageSteps(content) : assetSteps(content);
     let step = steps.next();
     for (; !step.done; step = steps.next()) await nextTurn();
     if (!step.value.ok || !isShown(step.value)) return false;

@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { findManifest } from '../../bundle/reading/find-manifest.ts';
 import { checkManifest, type Manifest, type PlaceOf } from '../../model/manifest/manifest.ts';
-import { readYaml, YAML_BYTES_MAX, type YamlPath } from '../../model/manifest/yaml-source.ts';
+import { readYaml, YAML_BYTES_MAX } from '../../model/manifest/yaml-source.ts';
 import type { Problem } from '../../model/problem.ts';
 import { readGiven } from '../../real-files.ts';
 
@@ -70,23 +70,4 @@ function organizationsIn(value: unknown): string[] {
   const own = typeof organization === 'string' ? [organization] : [];
   const others = typeof envs === 'object' && envs !== null ? Object.values(envs) : [];
   return [...own, ...others.flatMap((one) => organizationsIn({ organization: one?.organization }))];
-}
-
-/** An image that a manifest names. */
-export interface ManifestImage {
-  /** Relative to the folder of the manifest. */
-  readonly path: string;
-  /** The member that names it. */
-  readonly at: YamlPath;
-}
-
-export function imagesOf({ icon, blocks, contentSources = [], previewImages }: Manifest): ManifestImage[] {
-  const image = (path: string | undefined, at: YamlPath): ManifestImage[] =>
-    path === undefined ? [] : [{ path, at }];
-  return [
-    ...image(icon, ['icon']),
-    ...blocks.flatMap((block, index) => image(block.icon, ['blocks', index, 'icon'])),
-    ...contentSources.flatMap((source, index) => image(source.icon, ['contentSources', index, 'icon'])),
-    ...previewImages.flatMap((path, index) => image(path, ['previewImages', index])),
-  ];
 }

@@ -9,12 +9,13 @@ import { statSync } from 'node:fs';
 import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
 import { absentHint } from '../../bundle/reading/absent-file.ts';
 import { resolveMapped } from '../../bundle/tsconfig.ts';
+import { assetsOf, imagesOf } from '../../model/manifest/image.ts';
 import type { Manifest } from '../../model/manifest/manifest.ts';
 import { type Problem, problem } from '../../model/problem.ts';
 import { readGiven, readInside, realPath } from '../../real-files.ts';
 import { toDisk } from './disk-path.ts';
 import { DiskTree, nameOf, type Place, pathOf } from './disk-tree.ts';
-import { imagesOf, manifestIn, pathsIn, type ReadManifest, readManifestFile } from './folder-manifest.ts';
+import { manifestIn, pathsIn, type ReadManifest, readManifestFile } from './folder-manifest.ts';
 import { importProblem } from './import-problems.ts';
 import { exclusionBy, IGNORE_FILE, isSecretFile } from './never-uploaded.ts';
 import { layOut, type PackageLayout } from './package-layout.ts';
@@ -159,8 +160,17 @@ function withScript(
   const folderOfManifest = folderOf(rest.manifestFile);
   for (const image of rest.manifest ? imagesOf(rest.manifest) : [])
     tree.read({ package: tree.root, path: posix.join(folderOfManifest, image.path) });
+  if (rest.manifest) readAssets(tree, folder, folderOfManifest, rest.manifest);
   const { files } = filesOf(new Map([['', tree.root]]));
   return { ...rest, files, problems: [], script: { ...found, origin } };
+}
+
+/** Reads the images that are published without being named. */
+function readAssets(tree: DiskTree, folder: string, folderOfManifest: string, manifest: Manifest): void {
+  const isAsset = assetsOf(manifest);
+  for (const path of pathsIn(folder))
+    if (path.startsWith(folderOfManifest) && isAsset(path.slice(folderOfManifest.length)))
+      tree.read({ package: tree.root, path });
 }
 
 const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/') + 1);
@@ -188,6 +198,7 @@ function readNamed(tree: DiskTree, folder: string, manifestFile: string, read: R
     wanted(read.script.replace(/^(\.\/)+/, ''), 'entrypoint', problem('', read.placeOf(['script'])));
   for (const { path, at } of read.manifest ? imagesOf(read.manifest) : [])
     wanted(path, 'image', problem('', read.placeOf(at)));
+  if (read.manifest) readAssets(tree, folder, folderOf(manifestFile), read.manifest);
   return problems;
 }
 

@@ -7,6 +7,7 @@
  *   GET oauth/{integration}/callback   where the operator offers redirect URLs: `oauth-callback.ts`
  *   GET {endpoint key}/~script.js   the published script of a site
  *     (docs/contract/published-scripts.md#script)
+ *   GET {endpoint key}/~assets/…    the images of an integration (`published-images.ts`)
  *
  * What the head of a request shows to be wrong is refused before its body is read, and what the
  * host can refuse never enters an isolate. It serves nothing of the host's own: no token, cookie or
@@ -30,7 +31,8 @@ import { readEnvelope } from './envelope.ts';
 import { EnvelopeSignatures, type EnvelopeSignaturesParts } from './envelope-signatures.ts';
 import { fetchEvent } from './fetch-event.ts';
 import { type OAuthCallbackParts, oauthCallbackRoute } from './oauth-callback.ts';
-import { isKnownScript, scriptHeaders } from './published-script.ts';
+import { fileHeaders, isKnownFile, type PublishedFile } from './published-file.ts';
+import { askedImage, PublishedImages, type PublishedImagesParts } from './published-images.ts';
 import {
   type AuthorizedRequest,
   RequestAuthorizer,
@@ -49,6 +51,7 @@ export interface PublicRouteParts extends Omit<RequestAuthorizerParts, 'signatur
   readonly limits: Limits;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly scripts: Pick<PublishedScripts, 'script'>;
+  readonly registry: PublishedImagesParts['registry'];
   /** Wall-clock time, in milliseconds. */
   readonly now: () => number;
   /** Signatures that other nodes have accepted; absent if there are none. */
@@ -73,6 +76,7 @@ export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): voi
     bodies.requests.stop();
     bodies.answers.stop();
   });
+  const images = new PublishedImages(parts);
   const answeringParts = { ...parts, bodies, senders, reader, signatures };
   // For the framework, no method has a body: otherwise it would refuse content types that it cannot
   // parse, and raw traffic may have any. `BodyReader` reads them.
@@ -88,7 +92,11 @@ export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): voi
       // A cache in front must not answer programs with it.
       if (below !== undefined)
         return reply.code(307).headers({ location: below, 'cache-control': 'no-store' }).send();
-      if (isScriptRequest(request, authorized)) return await sendScript(reply, authorized, answeringParts);
+      const image = askedImage(request.method, authorized);
+      if (image !== undefined)
+        return sendFile(reply, authorized, await images.image(authorized.target, image), answeringParts);
+      if (isScriptRequest(request, authorized))
+        return sendFile(reply, authorized, await scriptOf(reply, authorized, parts), answeringParts);
       return await serve(request, reply, authorized, answeringParts);
     } catch (cause) {
       // The call log already has the limits that a call met, with its outcome.
@@ -117,20 +125,28 @@ const isScriptRequest = ({ method }: FastifyRequest, { target, pathAndQuery }: A
   (method === 'GET' || method === 'HEAD') &&
   hasPublishedScript(target);
 
-/** Sends the published script, with headers that are all the host's own. */
-async function sendScript(
+/** The published script of a site. */
+async function scriptOf(
+  reply: FastifyReply,
+  { target }: AuthorizedRequest,
+  { scripts }: PublicRouteParts,
+): Promise<PublishedFile> {
+  const client = { requestId: reply.request.id, caller: callerOf(reply.raw) };
+  return { type: 'text/javascript; charset=utf-8', ...(await scripts.script(target, client)) };
+}
+
+/** Sends a file with headers that are all the host's own. */
+function sendFile(
   reply: FastifyReply,
   authorized: AuthorizedRequest,
+  file: PublishedFile,
   parts: AnsweringParts,
-): Promise<FastifyReply> {
-  const { request } = reply;
-  const caller = callerOf(reply.raw);
-  const script = await parts.scripts.script(authorized.target, { requestId: request.id, caller });
-  reply.headers(scriptHeaders(script));
-  if (isKnownScript(request.headers['if-none-match'], script)) return reply.code(304).send();
-  // Scripts outlive their place in the cache while clients read them slowly.
-  countUntilSent(reply.raw, script.bytes.byteLength, authorized, parts);
-  return reply.send(script.bytes);
+): FastifyReply {
+  reply.headers(fileHeaders(file));
+  if (isKnownFile(reply.request.headers['if-none-match'], file)) return reply.code(304).send();
+  // Files outlive their place in the cache while clients read them slowly.
+  countUntilSent(reply.raw, file.bytes.byteLength, authorized, parts);
+  return reply.send(file.bytes);
 }
 
 type AnsweringParts = PublicRouteParts & {

@@ -38,6 +38,13 @@ export const IMAGE_PATH =
   /^(?:\.\/)?(?!(?:.*\/)?\.{1,2}(?:\/|$))(?![A-Za-z]:)[^\p{Cc}\u2028\u2029/\\]+(?:\/[^\p{Cc}\u2028\u2029/\\]+)*$/u;
 
 /**
+ * Whether an image can have this path. Others, such as those with U+0000, must not reach the
+ * database.
+ */
+export const isImagePath = (path: string): boolean =>
+  path.length <= IMAGE_PATH_CHARS_MAX && IMAGE_PATH.test(path);
+
+/**
  * An absolute URL that a browser opens as a page. Attack: `javascript:`, which runs in the page
  * that shows the link, and `https://bank.example@evil.example`, which displays another host than it
  * opens.

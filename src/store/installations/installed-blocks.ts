@@ -42,6 +42,8 @@ export interface MenuQuery {
 /** The target that renders a block. */
 export interface BlockHome {
   readonly integration: string;
+  /** Key of the integration's own endpoint. */
+  readonly integrationKey: string;
   readonly installationId: string;
   /** Set if the installation's target in this space renders it. */
   readonly space?: string;
@@ -60,6 +62,7 @@ export interface InstalledBlock extends MenuBlock {
 
 interface HomeRow {
   readonly integration: string;
+  readonly integration_key: string;
   readonly installation_id: string;
   readonly number: number;
   readonly space: string | null;
@@ -130,8 +133,9 @@ export class InstalledBlocks {
       const rows = await this.#rows(query, from, after);
       const known = await this.#blocksOf(rows);
       for (const row of rows) {
-        const { integration, installation_id: installationId, number, space } = row;
-        const home = { integration, installationId, ...(space !== null && { space }) };
+        const { integration, integration_key: integrationKey, installation_id: installationId, number } = row;
+        const { space } = row;
+        const home = { integration, integrationKey, installationId, ...(space !== null && { space }) };
         yield [home, known.get(scriptKey(integration, number)) ?? []];
       }
       after = rows.at(-1)?.integration;
@@ -144,9 +148,10 @@ export class InstalledBlocks {
     from: string | undefined,
     after: string | undefined,
   ): Promise<HomeRow[]> {
-    let select = inReach(this.#database, { organization, level: 'space', place: space }).select(
+    let select = inReach(this.#database, { organization, level: 'space', place: space }).select([
       'there.place as space',
-    );
+      'integrations.endpoint_key as integration_key',
+    ]);
     if (after !== undefined) select = select.where('whole.integration', '>', after);
     else if (from !== undefined) select = select.where('whole.integration', '>=', from);
     return select.limit(BATCH).execute();

@@ -1,5 +1,5 @@
 /**
- * Rows of images: icons and previews of a version, as its manifest names them.
+ * Rows of images: icons and previews of a version, as its manifest names them, and its assets.
  *
  * Written with their version, never changed, and removed with it.
  */
@@ -7,9 +7,8 @@ import type { Database } from '../../database/tables.ts';
 
 /** An image of a version. */
 export interface StoredImage {
-  /** As the manifest names it. */
+  /** From the folder of the manifest. */
   readonly path: string;
-  /** PNG or JPEG. */
   readonly content: Uint8Array;
 }
 
@@ -27,22 +26,17 @@ export async function insertImages(
   }
 }
 
-/** An image of the active version. */
-export async function readActiveImage(
+export async function readImageRow(
   database: Database,
-  integration: string,
+  version: { readonly integration: string; readonly number: number },
   path: string,
 ): Promise<Buffer | undefined> {
   const row = await database
     .selectFrom('images')
-    .innerJoin('integrations', (join) =>
-      join
-        .onRef('integrations.name', '=', 'images.integration')
-        .onRef('integrations.active_version', '=', 'images.number'),
-    )
-    .select('images.content')
-    .where('images.integration', '=', integration)
-    .where('images.path', '=', path)
+    .select('content')
+    .where('integration', '=', version.integration)
+    .where('number', '=', version.number)
+    .where('path', '=', path)
     .executeTakeFirst();
   return row && Buffer.from(row.content, 'base64');
 }

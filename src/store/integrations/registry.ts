@@ -27,7 +27,7 @@ import { unknownIntegration, unknownVersion } from '../../model/unknown-name-err
 import { insertAudit } from '../audit-rows.ts';
 import type { Vault } from '../vault/vault.ts';
 import { moveAside } from './built-ins.ts';
-import { insertImages, readActiveImage, type StoredImage } from './image-rows.ts';
+import { insertImages, readImageRow, type StoredImage } from './image-rows.ts';
 import { deleteLogs, isInstalledIn } from './installed-rows.ts';
 import { type CanceledTaskFeed, removeIntegration } from './integration-removal.ts';
 import {
@@ -79,7 +79,7 @@ export interface Publication extends VersionCode {
   readonly secrets: ReadonlyMap<string, string>;
   /** Whether the values replace stored ones; by default they are only for secrets without one. */
   readonly overwriteSecrets?: boolean;
-  /** The images that the manifest names; none if absent. */
+  /** Its images; none if absent. */
   readonly images?: readonly StoredImage[];
 }
 
@@ -169,9 +169,9 @@ export class Registry {
     return readVersion(this.#parts.database, integration, number);
   }
 
-  /** An image of the active version. @param path as its manifest names it */
-  image(integration: string, path: string): Promise<Uint8Array | undefined> {
-    return readActiveImage(this.#parts.database, integration, path);
+  /** An image of a version. @param path from the folder of the manifest */
+  image(integration: string, number: number, path: string): Promise<Uint8Array | undefined> {
+    return readImageRow(this.#parts.database, { integration, number }, path);
   }
 
   /** Newest first. */

@@ -79,14 +79,15 @@ blocks:
   test("has the block's members of the manifest, and the installation that draws it", async () => {
     const { body } = await menu('organization=acme&space=house');
     const [column, card] = body['items'] as object[];
-    const api = `${service.service.controlUrl}/v1`;
+    const { body: record } = await ask(service, 'GET', '/integrations/kanban');
+    const { assets } = record['urls'] as { assets: string };
     expect(column).toEqual({
       integration: 'kanban',
       installation: kanban?.id,
       componentId: 'column',
       title: 'Column',
       description: 'Some cards.',
-      icon: `${api}/integrations/kanban/images/icons/all%20of%20it.png`,
+      icon: `${assets}/icons/all%20of%20it.png`,
       urlUnfurl: ['https://kanban.example/c/*'],
       markdown: { codeblock: 'kanban', body: 'cards' },
     });

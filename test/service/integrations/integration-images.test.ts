@@ -8,6 +8,7 @@ import { readConfig } from '../../../src/config.ts';
 import { readImage } from '../../../src/model/manifest/image.ts';
 import { jpeg, jpegSegment } from '../../support/jpeg.ts';
 import { cpuMs } from '../../support/measure/cpu-time.ts';
+import { askPublic } from '../../support/module-worker.ts';
 import { PNG_SIGNATURE, png, pngChunk, pngHeader } from '../../support/png.ts';
 import { startTestService, TestService } from '../../support/service.ts';
 import { manifestYaml, OPERATOR, parsed } from '../../support/store/temporary-store.ts';
@@ -296,6 +297,140 @@ describe('published images', () => {
     expect((await fetch(`${annex.service.controlUrl}/v1/integrations/secretive/images/a.png`)).status).toBe(
       401,
     );
+  });
+
+  describe('are public at the endpoint of the integration', () => {
+    const SVG = Buffer.from(
+      '\ufeff<?xml version="1.0"?>\n<!-- a logo -->\n<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script></svg>',
+    );
+    const GIF = Buffer.from('GIF89a\u0002\0\u0001\0\0\0\0;', 'latin1');
+    const webp = Buffer.alloc(30);
+    webp.write('RIFF____WEBPVP8X', 'latin1');
+    webp.writeUIntLE(99, 24, 3);
+    webp.writeUIntLE(49, 27, 3);
+    const wide = Buffer.from(GIF);
+    wide.writeUInt16LE(9_000, 6);
+
+    let assets: string;
+    let warnings: string[];
+    beforeAll(async () => {
+      const files = {
+        'images/icon.png': png(1, 1),
+        'images/beside.png': png(2, 2),
+        'public/logo.svg': SVG,
+        'public/state/ü 1.gif': GIF,
+        'public/photo.webp': webp,
+        'public/page.html': Buffer.from('<script>alert(1)</script>'),
+        'public/page.svg': Buffer.from('<html><script>alert(1)</script><svg></svg></html>'),
+        'public/wide.gif': wide,
+        'public/.hidden.png': png(3, 3),
+        'public/node_modules/a/a.png': png(3, 3),
+        'src/own.png': png(4, 4),
+      };
+      const { body } = await publish('shown', 'icon: images/icon.png', files, 'private');
+      warnings = (body['warnings'] as { message: string }[]).map(({ message }) => message);
+      const { urls } = (await annex.api('GET', '/v1/integrations/shown')).body as unknown as {
+        urls: { assets: string; icon: string; publicEndpoint: string };
+      };
+      expect(urls.icon).toBe(`${urls.assets}/images/icon.png`);
+      expect(urls.assets).toBe(`${urls.publicEndpoint}/~assets`);
+      assets = urls.assets;
+    });
+
+    test.each([
+      ['images/icon.png', 'image/png'],
+      ['images/beside.png', 'image/png'],
+      ['public/logo.svg', 'image/svg+xml'],
+      [`public/state/${encodeURIComponent('ü 1.gif')}?fill=red`, 'image/gif'],
+      ['public/photo.webp', 'image/webp'],
+    ])('%s, without a token', async (path, type) => {
+      const answer = await fetch(`${assets}/${path}`);
+      expect([answer.status, Object.fromEntries(answer.headers)]).toMatchObject([
+        200,
+        {
+          'content-type': type,
+          'x-content-type-options': 'nosniff',
+          // Nothing in an SVG runs, wherever it is opened.
+          'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+          'cross-origin-resource-policy': 'cross-origin',
+          'cache-control': 'public, max-age=300',
+        },
+      ]);
+      const tag = answer.headers.get('etag') ?? '';
+      expect((await fetch(`${assets}/${path}`, { headers: { 'if-none-match': tag } })).status).toBe(304);
+      const head = await fetch(`${assets}/${path}`, { method: 'HEAD' });
+      expect([head.status, head.headers.get('etag')]).toEqual([200, tag]);
+    });
+
+    test('unchanged', async () => {
+      const answer = await fetch(`${assets}/public/logo.svg`);
+      expect(Buffer.from(await answer.arrayBuffer())).toEqual(SVG);
+    });
+
+    test('but for what is no image, which is left out with a warning', () => {
+      expect(warnings).toEqual([
+        expect.stringMatching(/^The image "public\/page.svg" is not a PNG image, so it is left out/),
+        expect.stringMatching(/^The image "public\/wide.gif" has 9000 × 1 pixels/),
+      ]);
+    });
+
+    // Attack: code, files of the upload that are not published, files of the machine.
+    test.each([
+      'index.js',
+      'src/own.png',
+      'public/page.html',
+      'public/page.svg',
+      'public/.hidden.png',
+      'public/node_modules/a/a.png',
+      'public',
+      '',
+      'public/',
+      'public//logo.svg',
+      'public/./logo.svg',
+      'public/x/../logo.svg',
+      '../index.js',
+      '..%2findex.js',
+      '%2e%2e/index.js',
+      'public/%2e%2e%2f%2e%2e%2findex.js',
+      'public%5c..%5cindex.js',
+      '..\\index.js',
+      'public/logo.svg%00.png',
+      'public/%ff.png',
+      'public/logo.svg/',
+      '/etc/passwd',
+      'c:/logo.png',
+    ])('but not %s', async (path) => {
+      const answer = await askPublic(annex, assets, { path: `${new URL(assets).pathname}/${path}` });
+      expect([400, 404]).toContain(answer.status);
+      expect(answer.headers['content-type']).toMatch(/^application\/json/);
+    });
+
+    test('not those of another integration, nor of a version that is not active', async () => {
+      await publish('other', 'icon: a.png', { 'a.png': png(1, 1), 'public/b.png': png(2, 2) });
+      expect((await fetch(`${assets}/public/b.png`)).status).toBe(404);
+      await publish('shown', 'icon: images/icon.png', { 'images/icon.png': png(5, 5) }, 'private');
+      expect((await fetch(`${assets}/public/photo.webp`)).status).toBe(404);
+      const changed = Buffer.from(await (await fetch(`${assets}/images/icon.png`)).arrayBuffer());
+      expect(changed).toEqual(png(5, 5));
+    });
+
+    test('where the code gets no request, which gets all others of this path', async () => {
+      expect((await fetch(`${assets}/public/x.png`, { method: 'POST' })).status).toBe(200);
+      const { endpoint } = await annex.install('shown', 'acme');
+      expect((await fetch(`${endpoint}/~assets/public/x.png`)).status).toBe(200);
+    });
+
+    test('up to a number', async () => {
+      const many = Object.fromEntries(
+        Array.from({ length: 202 }, (_, at) => [`public/${at}.png`, png(1, 1)] as const),
+      );
+      const { body } = await publish('numerous', '', many);
+      expect(body['warnings']).toEqual([
+        expect.objectContaining({
+          message: 'The image "public/200.png" is one of more than 200, so it is left out.',
+        }),
+      ]);
+    });
   });
 
   test('prevent a publish if broken, and cause warnings in one that succeeds', async () => {

@@ -130,7 +130,7 @@ describe('the environment of an endpoint', () => {
     const { endpointKey: key = '' } = (await world.registry.integration('hello')) ?? {};
     return {
       ...urlsOf(key, '/integrations/hello'),
-      assets: `${ORIGINS.apiUrl}/integrations/hello/images`,
+      assets: `${ORIGINS.publicUrl}/${key}/~assets`,
     };
   };
   const integrationOf = async (world: World) => ({

@@ -53,6 +53,22 @@ describe('an upload has', () => {
     ]);
   });
 
+  test('the images of `public`, and those beside an image that the manifest names', async () => {
+    const folder = await folderWith({
+      'platform-manifest.yaml': manifestOf('sent', 'index.js', 'icon: art/a.png\n'),
+      ...{ 'index.js': '', 'art/a.png': 'a', 'art/b.svg': 'b', 'other/c.png': 'c', 'art/notes.txt': '' },
+      ...{ 'public/deep/d.gif': 'd', 'public/page.html': '', 'public/.git/e.png': 'e', 'public/f.png': 'f' },
+      '.annexignore': 'public/f.png',
+    });
+    // Attack: a cloned folder whose picture is a link to a file of the machine.
+    const outside = await folderWith({ 'secret.png': 'secret' });
+    await symlink(join(outside, 'secret.png'), join(folder, 'public/deep/link.png'));
+    const sent = ['art/a.png', 'art/b.svg', 'platform-manifest.yaml', 'public/deep/d.gif'];
+    expect((await uploadOf(folder)).paths).toEqual([...sent, 'index.js'].sort());
+    await write(folder, { 'built.js': 'export default {};' });
+    expect((await uploadOf(folder, { script: 'built.js' })).paths).toEqual(sent);
+  });
+
   test('of a package the files that are reached, by its conditions, and its package.json', async () => {
     const folder = await folderWith({
       ...entry('import "a"; import "a/sub";'),

@@ -160,7 +160,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['endpoint-urls.ts', 'oauth-state.ts'],
     ['installation.ts', 'schema-check.ts'],
     ['manifest/author-types.ts', 'manifest/manifest-schema.ts', 'manifest/stored-manifest.ts'],
-    ['manifest/secrets.ts', 'manifest/block-markdown.ts'],
+    ['manifest/secrets.ts', 'manifest/block-markdown.ts', 'manifest/image.ts'],
     ['manifest/manifest.ts'],
     ['manifest/'],
     ['contentkit/'],

@@ -63,7 +63,7 @@ const UnfurlView = Type.Unsafe<string>(Type.Object({ ...DRAWN_BY, ...DRAWN }));
 export interface BlocksRouteParts extends UnfurlingParts {
   readonly installedBlocks: InstalledBlocks;
   readonly targets: Pick<TargetResolver, 'named'>;
-  readonly origins: Pick<Origins, 'apiUrl'>;
+  readonly origins: Pick<Origins, 'publicUrl'>;
 }
 
 export function blocksRoutes(app: TypedApp, parts: BlocksRouteParts): void {
@@ -73,8 +73,7 @@ export function blocksRoutes(app: TypedApp, parts: BlocksRouteParts): void {
     {
       schema: {
         summary: 'List the blocks that can be inserted in a space, by integration',
-        description:
-          'Blocks of all integrations that are installed and active there. Icons are URLs of this API.',
+        description: 'Blocks of all integrations that are installed and active there. Icons are public URLs.',
         querystring: Type.Object({ ...MENU_OF, ...PAGE_QUERY }, { additionalProperties: false }),
         response: { 200: PageOf(InstalledBlockView), ...ERRORS_VIEW },
       },
@@ -83,7 +82,7 @@ export function blocksRoutes(app: TypedApp, parts: BlocksRouteParts): void {
       const { organization, space, ...query } = request.query;
       requireOrganization(request, organization);
       const page = await parts.installedBlocks.page({ organization, space, ...pageRequest(query) });
-      return pageAnswer(page, (installed) => blockView(installed, parts.origins.apiUrl));
+      return pageAnswer(page, (installed) => blockView(installed, parts.origins));
     },
   );
   app.post(
@@ -122,7 +121,7 @@ export const drawnBy = ({ integration, installationId, space }: BlockHome, compo
   componentId,
 });
 
-function blockView({ home, block }: InstalledBlock, apiUrl: string) {
-  const { id, ...members } = blockMembers(block, (path) => imageUrl(apiUrl, home.integration, path));
+function blockView({ home, block }: InstalledBlock, origins: BlocksRouteParts['origins']) {
+  const { id, ...members } = blockMembers(block, (path) => imageUrl(origins, home.integrationKey, path));
   return { ...drawnBy(home, id), ...members };
 }

@@ -1,14 +1,15 @@
 /**
- * `GET /v1/integrations/{name}/images/{path}`: icon and previews of the active version, for
+ * `GET /v1/integrations/{name}/images/{path}`: icon, previews and assets of the active version, for
  * principals that may see the integration.
  *
- * Images were checked when they were published: PNG or JPEG. They are sent as such, and browsers
- * must not sniff another type (`control-routes.ts`).
+ * Images were checked when they were published. They are sent as what they are, and browsers must
+ * not sniff another type (`control-routes.ts`). Nothing in an SVG runs, by
+ * the policy of every answer.
  */
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import { imageType } from '../../../model/manifest/image.ts';
-import { IMAGE_PATH, IMAGE_PATH_CHARS_MAX } from '../../../model/manifest/manifest-page.ts';
+import { IMAGE_PATH_CHARS_MAX, isImagePath } from '../../../model/manifest/manifest-page.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { described } from '../description.ts';
 import { contentTag, IfNoneMatch, isKnownTag } from '../entity-tag.ts';
@@ -22,7 +23,13 @@ const CACHE = 'private, no-cache';
 const BYTES = { schema: { type: 'string', format: 'binary' } };
 const Image = Type.Unsafe<Uint8Array>({
   description: 'The image.',
-  content: { 'image/png': BYTES, 'image/jpeg': BYTES },
+  content: {
+    'image/png': BYTES,
+    'image/jpeg': BYTES,
+    'image/gif': BYTES,
+    'image/webp': BYTES,
+    'image/svg+xml': BYTES,
+  },
 });
 /**
  * TypeBox would treat the name of the wildcard as a pattern, so the handler checks it, and the
@@ -32,7 +39,7 @@ const Params = Type.Unsafe<{ readonly name: string; readonly '*': string }>(Type
 const DescribedParams = Type.Object({
   name: Name,
   path: Type.String({
-    description: 'Path as in the manifest, with slashes.',
+    description: 'Path from the folder of the manifest, with slashes.',
     maxLength: IMAGE_PATH_CHARS_MAX,
   }),
 });
@@ -51,7 +58,7 @@ export function imagesRoutes(app: TypedApp, { registry }: ImagesRouteParts): voi
     {
       schema: {
         summary: 'Read an image of an integration',
-        description: 'An icon or preview of the active version, by its path in the manifest. PNG or JPEG.',
+        description: 'An icon, preview or other image of the active version, by its path from the manifest.',
         params: Params,
         headers: IfNoneMatch,
         response: { 200: Image, 304: NotModified, ...ERRORS_VIEW },
@@ -67,8 +74,8 @@ export function imagesRoutes(app: TypedApp, { registry }: ImagesRouteParts): voi
     },
     async (request, reply) => {
       const { name, '*': path } = request.params;
-      await visibleIntegration(registry, request, name);
-      const content = isPath(path) ? await registry.image(name, path) : undefined;
+      const { activeVersion } = await visibleIntegration(registry, request, name);
+      const content = isImagePath(path) ? await registry.image(name, activeVersion, path) : undefined;
       if (content === undefined)
         throw new AnnexError('IMAGE_UNKNOWN', `The active version of "${name}" has no image at this path.`);
       const tag = contentTag(content);
@@ -78,9 +85,3 @@ export function imagesRoutes(app: TypedApp, { registry }: ImagesRouteParts): voi
     },
   );
 }
-
-/**
- * Whether a manifest can name an image so. Other paths, such as those with U+0000, must not reach
- * the database.
- */
-const isPath = (path: string): boolean => path.length <= IMAGE_PATH_CHARS_MAX && IMAGE_PATH.test(path);

@@ -131,7 +131,7 @@ export function integrationsRoutes(app: TypedApp, { registry, origins }: Integra
       config: FOR_RUNTIME,
       schema: {
         summary: 'Read an integration',
-        description: 'With the members of the manifest of its active version. Images are URLs of this API.',
+        description: 'With the members of the manifest of its active version. Images are public URLs.',
         params: Type.Object({ name: Name }),
         querystring: NoQuery,
         response: { 200: IntegrationDetail, ...ERRORS_VIEW },
@@ -147,7 +147,7 @@ export function integrationsRoutes(app: TypedApp, { registry, origins }: Integra
       return {
         object: 'integration' as const,
         ...integrationView(integration),
-        ...manifestMembers(active.manifest, (path) => imageUrl(origins.apiUrl, name, path)),
+        ...manifestMembers(active.manifest, (path) => imageUrl(origins, integration.endpointKey, path)),
         urls: integrationUrls(origins, {
           ...{ name, endpointKey: integration.endpointKey },
           ...(active.manifest.icon !== undefined && { icon: active.manifest.icon }),
