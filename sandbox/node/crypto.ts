@@ -1,264 +1,265 @@
 /**
- * `node:crypto`: hashes, HMAC, key derivation and random values, without waiting, by
+ * `node:crypto`: hashes, HMAC, key derivation, secret keys and random values, without waiting, by
  * `@noble/hashes`; and the Web Crypto of the isolate as `webcrypto`.
  *
- * It has no ciphers, no signatures with key pairs and no `scrypt`: Web Crypto has the first two,
- * but only as promises. Such a function throws an error that names it.
+ * It has no ciphers and no pairs of keys: Web Crypto has both, but only as promises. Such a
+ * function throws an error that names it.
  */
 import { hkdf as nobleHkdf } from '@noble/hashes/hkdf.js';
-import { hmac } from '@noble/hashes/hmac.js';
-import { md5, ripemd160, sha1 } from '@noble/hashes/legacy.js';
 import { pbkdf2 as noblePbkdf2 } from '@noble/hashes/pbkdf2.js';
-import { sha224, sha256, sha384, sha512, sha512_256 } from '@noble/hashes/sha2.js';
-import { absent } from './absent.ts';
-import { Buffer } from './buffer.ts';
+import { scrypt as nobleScrypt } from '@noble/hashes/scrypt.js';
+import constants from 'node-tables/crypto.json';
+import { absentMembers } from './absent.ts';
+import { Buffer, type Bytes } from './buffer.ts';
+import { createHash, createHmac, digestNamed, getHashes, Hash, Hmac, hash } from './crypto-hash.ts';
+import {
+  createSecretKey,
+  generateKey,
+  generateKeySync,
+  KeyObject,
+  keyBytes,
+  sameBytes,
+  secretBytes,
+} from './crypto-keys.ts';
+import {
+  answer,
+  type Done,
+  randomBytes,
+  randomFill,
+  randomFillSync,
+  randomInt,
+  randomUUID,
+  randomUUIDv7,
+} from './crypto-random.ts';
+import {
+  invalidArgType,
+  listed,
+  nodeError,
+  validateFunction,
+  validateInteger,
+  validateString,
+  validateUint32,
+} from './errors.ts';
 
-type Bytes = InstanceType<typeof Buffer>;
-type Data = string | ArrayBuffer | ArrayBufferView | KeyObject;
-type Done<T> = (error: Error | null, value?: T) => void;
+const LENGTH_MAX = 2 ** 31 - 1;
+const BYTES = ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'];
 
-const HASHES = { md5, ripemd160, sha1, sha224, sha256, sha384, sha512, 'sha512-256': sha512_256 };
-type HashFunction = (typeof HASHES)[keyof typeof HASHES];
-/** Bytes of one call of `getRandomValues`. */
-const RANDOM_BYTES_MAX = 65_536;
-
-function hashNamed(algorithm: string): HashFunction {
-  const name = String(algorithm)
-    .toLowerCase()
-    .replace(/^rsa-/, '')
-    .replace(/^sha-(\d)/, 'sha$1')
-    .replace('/', '-');
-  if (Object.hasOwn(HASHES, name)) return HASHES[name as keyof typeof HASHES];
-  const known = Object.keys(HASHES).join(', ');
-  throw Object.assign(new Error(`Digest method "${algorithm}" is not supported. Supported are: ${known}.`), {
-    code: 'ERR_CRYPTO_INVALID_DIGEST',
-  });
+function checkBytes(value: unknown, name: string): Bytes {
+  const bytes = secretBytes(value);
+  if (bytes === undefined) throw invalidArgType(name, ['string', ...BYTES], value);
+  return bytes;
 }
 
-function bytesOf(data: Data, encoding?: string): Uint8Array {
-  if (typeof data === 'string') return Buffer.from(data, encoding ?? 'utf8');
-  if (data instanceof KeyObject) return data.export();
-  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  if (data instanceof ArrayBuffer) return new Uint8Array(data);
-  throw Object.assign(new TypeError('The data must be text, bytes or a key.'), {
-    code: 'ERR_INVALID_ARG_TYPE',
-  });
+/** The message of Node.js does not show the value: it may be a secret. */
+function viewedBytes(value: unknown, name: string): Bytes {
+  const bytes = typeof value === 'string' ? undefined : secretBytes(value);
+  if (bytes !== undefined) return bytes;
+  const message = `The "${name}" argument must be an instance of ${listed(BYTES, 'or')}.`;
+  throw nodeError(TypeError, 'ERR_INVALID_ARG_TYPE', message);
 }
 
-const inEncoding = (bytes: Uint8Array, encoding?: string): Bytes | string => {
-  const buffer = Buffer.from(bytes);
-  return encoding === undefined || encoding === 'buffer' ? buffer : buffer.toString(encoding);
-};
-
-interface Running {
-  update(data: Uint8Array): unknown;
-  digest(): Uint8Array;
-  clone(): Running;
+export function timingSafeEqual(one: unknown, other: unknown): boolean {
+  const [left, right] = [viewedBytes(one, 'buf1'), viewedBytes(other, 'buf2')];
+  if (left.length === right.length) return sameBytes(left, right);
+  const message = 'Input buffers must have the same byte length';
+  throw nodeError(RangeError, 'ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH', message);
 }
 
-/** A hash or an HMAC that takes its data in parts. It is no stream. */
-class Digest {
-  readonly #running: Running;
-  #finished = false;
+/** The arguments of Node.js: password, salt, iterations, length and digest. */
+function pbkdf2Of([password, salt, iterations, length, digest]: readonly unknown[]): () => Bytes {
+  validateString(digest, 'digest');
+  const [key, start] = [checkBytes(password, 'password'), checkBytes(salt, 'salt')];
+  validateInteger(iterations, 'iterations', 1, LENGTH_MAX);
+  validateInteger(length, 'keylen', 0, LENGTH_MAX);
+  const hashed = digestNamed(digest);
+  if (length === 0) return () => Buffer.alloc(0);
+  return () => Buffer.from(noblePbkdf2(hashed, key, start, { c: iterations, dkLen: length }));
+}
+export const pbkdf2Sync = (...passed: unknown[]): Bytes => pbkdf2Of(passed)();
+export function pbkdf2(...passed: unknown[]): void {
+  // The digest was once not needed.
+  const [options, done] =
+    typeof passed[4] === 'function' ? [passed.slice(0, 4), passed[4]] : [passed, passed[5]];
+  const derive = pbkdf2Of(options);
+  validateFunction(done, 'callback');
+  answer(done as unknown as Done<Bytes>, derive);
+}
 
-  constructor(running: Running) {
-    this.#running = running;
+/** The arguments of Node.js: digest, key, salt, info and length. */
+function hkdfOf([digest, key, salt, info, length]: readonly unknown[]): () => ArrayBuffer {
+  validateString(digest, 'digest');
+  const bytes = keyBytes(key, 'ikm');
+  const [start, context] = [checkBytes(salt, 'salt'), checkBytes(info, 'info')];
+  validateInteger(length, 'length', 0, LENGTH_MAX);
+  const hashed = digestNamed(digest);
+  if (length > 255 * hashed.outputLen)
+    throw nodeError(RangeError, 'ERR_CRYPTO_INVALID_KEYLEN', 'Invalid key length');
+  if (length === 0) return () => new ArrayBuffer(0);
+  return () => new Uint8Array(nobleHkdf(hashed, bytes, start, context, length)).buffer;
+}
+export const hkdfSync = (...passed: unknown[]): ArrayBuffer => hkdfOf(passed)();
+export function hkdf(...passed: unknown[]): void {
+  const derive = hkdfOf(passed);
+  validateFunction(passed[5], 'callback');
+  answer(passed[5] as unknown as Done<ArrayBuffer>, derive);
+}
+
+interface ScryptOptions {
+  readonly [name: string]: number | undefined;
+}
+const SCRYPT_MEMORY_BYTES = 32 * 1024 * 1024;
+
+function scryptOf([password, salt, length, given]: readonly unknown[]): () => Bytes {
+  const options = (given ?? {}) as ScryptOptions;
+  const [key, start] = [checkBytes(password, 'password'), checkBytes(salt, 'salt')];
+  validateInteger(length, 'keylen', 0, LENGTH_MAX);
+  const numberOf = (long: string, short: string, byDefault: number): number => {
+    const value = options[long] ?? options[short] ?? byDefault;
+    validateUint32(value, options[long] === undefined ? short : long);
+    return value;
+  };
+  const [N, r, p] = [
+    numberOf('cost', 'N', 16_384),
+    numberOf('blockSize', 'r', 8),
+    numberOf('parallelization', 'p', 1),
+  ];
+  const most = options['maxmem'] ?? SCRYPT_MEMORY_BYTES;
+  if (N < 2 || (N & (N - 1)) !== 0) throw scryptError('Invalid scrypt params');
+  if (128 * N * r > most) {
+    throw scryptError(
+      'Invalid scrypt params: error:030000AC:digital envelope routines::memory limit exceeded',
+    );
   }
-
-  update(data: Data, encoding?: string): this {
-    if (this.#finished) throw finished();
-    this.#running.update(bytesOf(data, encoding));
-    return this;
-  }
-
-  digest(encoding?: string): Bytes | string {
-    if (this.#finished) throw finished();
-    this.#finished = true;
-    return inEncoding(this.#running.digest(), encoding);
-  }
-
-  copy(): Digest {
-    if (this.#finished) throw finished();
-    return new Digest(this.#running.clone());
-  }
+  if (length === 0) return () => Buffer.alloc(0);
+  return () =>
+    Buffer.from(nobleScrypt(key, start, { N, r, p, dkLen: length, maxmem: most + 1024 * r * p + 1024 }));
 }
-
-const finished = (): Error =>
-  Object.assign(new Error('Digest already called'), { code: 'ERR_CRYPTO_HASH_FINALIZED' });
-
-/** A secret key. Key pairs are those of Web Crypto. */
-export class KeyObject {
-  readonly type = 'secret';
-  readonly #bytes: Bytes;
-
-  constructor(bytes: Bytes) {
-    this.#bytes = bytes;
-  }
-
-  get symmetricKeySize(): number {
-    return this.#bytes.byteLength;
-  }
-
-  export(options?: { format?: string }): Bytes {
-    if (options?.format !== 'jwk') return Buffer.from(this.#bytes);
-    return { kty: 'oct', k: this.#bytes.toString('base64url') } as unknown as Bytes;
-  }
-
-  equals(other: KeyObject): boolean {
-    const bytes = other.export();
-    return bytes.byteLength === this.#bytes.byteLength && timingSafeEqual(bytes, this.#bytes);
-  }
-}
-
-export { Digest as Hash, Digest as Hmac };
-export const createHash = (algorithm: string): Digest => new Digest(hashNamed(algorithm).create() as Running);
-export const createHmac = (algorithm: string, key: Data): Digest =>
-  new Digest(hmac.create(hashNamed(algorithm), bytesOf(key)) as unknown as Running);
-export const hash = (algorithm: string, data: Data, encoding = 'hex'): Bytes | string =>
-  inEncoding(hashNamed(algorithm)(bytesOf(data)), encoding);
-export const getHashes = (): string[] => Object.keys(HASHES);
-export const createSecretKey = (key: Data, encoding?: string): KeyObject =>
-  new KeyObject(Buffer.from(bytesOf(key, encoding)));
-
-export function timingSafeEqual(
-  one: ArrayBuffer | ArrayBufferView,
-  other: ArrayBuffer | ArrayBufferView,
-): boolean {
-  const [left, right] = [bytesOf(one), bytesOf(other)];
-  if (left.length !== right.length) {
-    throw Object.assign(new RangeError('Input buffers must have the same byte length'), {
-      code: 'ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH',
-    });
-  }
-  let difference = 0;
-  for (let at = 0; at < left.length; at++) difference |= (left[at] ?? 0) ^ (right[at] ?? 0);
-  return difference === 0;
-}
-
-/** Calls back with the result, as Node.js does, after the code that runs. */
-function answer<T>(done: Done<T>, make: () => T): void {
-  setTimeout(() => {
-    let made: T;
-    try {
-      made = make();
-    } catch (error) {
-      return done(error as Error);
-    }
-    done(null, made);
-  }, 0);
-}
-
-export function randomFillSync<T extends ArrayBufferView>(target: T, from = 0, size?: number): T {
-  const bytes = new Uint8Array(target.buffer as ArrayBuffer, target.byteOffset, target.byteLength);
-  const part = bytes.subarray(from, size === undefined ? undefined : from + size);
-  for (let at = 0; at < part.length; at += RANDOM_BYTES_MAX) {
-    globalThis.crypto.getRandomValues(part.subarray(at, at + RANDOM_BYTES_MAX));
-  }
-  return target;
-}
-export function randomBytes(size: number, done?: Done<Bytes>): Bytes | undefined {
-  if (done === undefined) return randomFillSync(Buffer.alloc(size));
-  answer(done, () => randomFillSync(Buffer.alloc(size)));
-  return undefined;
-}
-export const pseudoRandomBytes = randomBytes;
-export function randomFill<T extends ArrayBufferView>(target: T, ...rest: [...number[], Done<T>]): void {
-  const done = rest.pop() as Done<T>;
-  answer(done, () => randomFillSync(target, ...(rest as number[])));
-}
-
-/** A whole number from `min` to below `max`, each as likely as the other. */
-export function randomInt(min: number, max?: number | Done<number>, done?: Done<number>): number | undefined {
-  if (typeof max !== 'number') return randomInt(0, min, max);
-  if (done !== undefined) return void answer(done, () => randomInt(min, max) as number);
-  const range = max - min;
-  if (!(Number.isSafeInteger(min) && Number.isSafeInteger(max) && range > 0 && range <= 2 ** 48))
-    throw new RangeError('The range must be of whole numbers, with max above min and at most 2 ** 48 apart.');
-  // Numbers at the end of the space would make some results likelier.
-  const fair = 2 ** 48 - (2 ** 48 % range);
-  for (;;) {
-    const bytes = randomFillSync(new Uint8Array(6));
-    const drawn = bytes.reduce((sum, byte) => sum * 256 + byte, 0);
-    if (drawn < fair) return min + (drawn % range);
-  }
-}
-export const randomUUID = (): string => globalThis.crypto.randomUUID();
-
-/** Where the derived key belongs to, as in Node.js: password, salt, iterations, length, digest. */
-type Derivation = [password: Data, salt: Data, iterations: number, length: number, digest: string];
-export function pbkdf2Sync(...[password, salt, iterations, length, digest]: Derivation): Bytes {
-  const options = { c: iterations, dkLen: length };
-  return Buffer.from(noblePbkdf2(hashNamed(digest), bytesOf(password), bytesOf(salt), options));
-}
-export function pbkdf2(...passed: [...Derivation, Done<Bytes>]): void {
-  const done = passed.pop() as Done<Bytes>;
-  answer(done, () => pbkdf2Sync(...(passed as unknown as Derivation)));
-}
-type Expansion = [digest: string, key: Data, salt: Data, info: Data, length: number];
-export function hkdfSync(...[digest, key, salt, info, length]: Expansion): ArrayBuffer {
-  const derived = nobleHkdf(hashNamed(digest), bytesOf(key), bytesOf(salt), bytesOf(info), length);
-  return new Uint8Array(derived).buffer;
-}
-export function hkdf(...passed: [...Expansion, Done<ArrayBuffer>]): void {
-  const done = passed.pop() as Done<ArrayBuffer>;
-  answer(done, () => hkdfSync(...(passed as unknown as Expansion)));
+const scryptError = (message: string): Error =>
+  nodeError(RangeError, 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS', message);
+export const scryptSync = (...passed: unknown[]): Bytes => scryptOf(passed)();
+export function scrypt(...passed: unknown[]): void {
+  const done = typeof passed[3] === 'function' ? passed[3] : passed[4];
+  const derive = scryptOf(typeof passed[3] === 'function' ? passed.slice(0, 3) : passed);
+  validateFunction(done, 'callback');
+  answer(done as unknown as Done<Bytes>, derive);
 }
 
 const webcrypto = globalThis.crypto;
 const { subtle } = webcrypto;
 export const getRandomValues = (target: Uint8Array<ArrayBuffer>) => webcrypto.getRandomValues(target);
-export const constants = {};
+export const getCiphers = (): string[] => [];
+export const getCurves = (): string[] => [];
+export const getMacs = (): string[] => ['hmac'];
+export const getCipherInfo = (): undefined => undefined;
+export const getFips = (): number => 0;
 
-/** The functions of Node.js that need key pairs or ciphers without waiting. */
-const others = absent('crypto', 'this bundle') as Record<string, Function>;
-export const {
-  createCipheriv,
-  createDecipheriv,
-  createDiffieHellman,
-  createECDH,
-  createPrivateKey,
-  createPublicKey,
-  createSign,
-  createVerify,
-  diffieHellman,
+/** What needs pairs of keys, ciphers or a library of the machine. */
+const absent = absentMembers('crypto', [
+  'Certificate',
+  'Cipheriv',
+  'Decipheriv',
+  'DiffieHellman',
+  'DiffieHellmanGroup',
+  'ECDH',
+  'Sign',
+  'Verify',
+  'X509Certificate',
+  'argon2',
+  'argon2Sync',
+  'checkPrime',
+  'checkPrimeSync',
+  'createCipheriv',
+  'createDecipheriv',
+  'createDiffieHellman',
+  'createDiffieHellmanGroup',
+  'createECDH',
+  'createMac',
+  'createPrivateKey',
+  'createPublicKey',
+  'createSign',
+  'createVerify',
+  'decapsulate',
+  'diffieHellman',
+  'encapsulate',
+  'generateKeyPair',
+  'generateKeyPairSync',
+  'generatePrime',
+  'generatePrimeSync',
+  'getDiffieHellman',
+  'parsePKCS12',
+  'privateDecrypt',
+  'privateEncrypt',
+  'publicDecrypt',
+  'publicEncrypt',
+  'secureHeapUsed',
+  'setEngine',
+  'setFips',
+  'sign',
+  'verify',
+]);
+export const { Certificate, Cipheriv, Decipheriv, DiffieHellman, DiffieHellmanGroup, ECDH } = absent;
+export const { Sign, Verify, X509Certificate, argon2, argon2Sync, checkPrime, checkPrimeSync } = absent;
+export const { createCipheriv, createDecipheriv, createDiffieHellman } = absent;
+export const { createDiffieHellmanGroup, createECDH, createMac, createPrivateKey } = absent;
+export const { createPublicKey, createSign, createVerify, decapsulate, diffieHellman } = absent;
+export const { encapsulate, generateKeyPair, generateKeyPairSync, generatePrime } = absent;
+export const { generatePrimeSync, getDiffieHellman, parsePKCS12, privateDecrypt } = absent;
+export const { privateEncrypt, publicDecrypt, publicEncrypt, secureHeapUsed } = absent;
+export const { setEngine, setFips, sign, verify } = absent;
+
+export {
+  constants,
+  createHash,
+  createHmac,
+  createSecretKey,
   generateKey,
-  generateKeyPair,
-  generateKeyPairSync,
   generateKeySync,
-  privateDecrypt,
-  privateEncrypt,
-  publicDecrypt,
-  publicEncrypt,
-  scrypt,
-  scryptSync,
-  sign,
-  verify,
-} = others;
-export const X509Certificate = others['X509Certificate'];
-
-export { subtle, webcrypto };
-export default Object.assign(others, {
-  Hash: Digest,
-  Hmac: Digest,
+  getHashes,
+  Hash,
+  Hmac,
+  hash,
+  KeyObject,
+  randomBytes,
+  randomFill,
+  randomFillSync,
+  randomInt,
+  randomUUID,
+  randomUUIDv7,
+  subtle,
+  webcrypto,
+};
+export default {
+  ...absent,
+  Hash,
+  Hmac,
   KeyObject,
   constants,
   createHash,
   createHmac,
   createSecretKey,
+  generateKey,
+  generateKeySync,
+  getCipherInfo,
+  getCiphers,
+  getCurves,
+  getFips,
   getHashes,
+  getMacs,
   getRandomValues,
   hash,
   hkdf,
   hkdfSync,
   pbkdf2,
   pbkdf2Sync,
-  pseudoRandomBytes,
   randomBytes,
   randomFill,
   randomFillSync,
   randomInt,
   randomUUID,
+  randomUUIDv7,
+  scrypt,
+  scryptSync,
   subtle,
   timingSafeEqual,
   webcrypto,
-});
+};

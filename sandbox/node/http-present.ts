@@ -1,10 +1,13 @@
 /**
- * `node:http` and `node:https` in an isolate: the class `Agent`, `METHODS` and `STATUS_CODES`. HTTP
- * clients construct an agent even if they send their requests with `fetch`. The agent opens no
- * socket.
+ * What `node:http` and `node:https` have in an isolate: the class `Agent`, the tables, and the
+ * checks of headers. HTTP clients construct an agent even if they send their requests with `fetch`.
+ * The agent opens no socket.
  */
+import METHODS from 'node-tables/http-methods.json';
+import STATUS_CODES from 'node-tables/http-status.json';
+import { nodeError } from './errors.ts';
 
-export class Agent {
+class Agent {
   readonly options: object;
   readonly requests = {};
   readonly sockets = {};
@@ -21,46 +24,35 @@ export class Agent {
   destroy(): void {}
 }
 
-const METHODS = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'];
-const STATUS_CODES: Record<string, string> = {
-  200: 'OK',
-  201: 'Created',
-  202: 'Accepted',
-  204: 'No Content',
-  206: 'Partial Content',
-  301: 'Moved Permanently',
-  302: 'Found',
-  303: 'See Other',
-  304: 'Not Modified',
-  307: 'Temporary Redirect',
-  308: 'Permanent Redirect',
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  402: 'Payment Required',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  406: 'Not Acceptable',
-  408: 'Request Timeout',
-  409: 'Conflict',
-  410: 'Gone',
-  411: 'Length Required',
-  412: 'Precondition Failed',
-  413: 'Payload Too Large',
-  414: 'URI Too Long',
-  415: 'Unsupported Media Type',
-  416: 'Range Not Satisfiable',
-  422: 'Unprocessable Entity',
-  425: 'Too Early',
-  426: 'Upgrade Required',
-  428: 'Precondition Required',
-  429: 'Too Many Requests',
-  431: 'Request Header Fields Too Large',
-  500: 'Internal Server Error',
-  501: 'Not Implemented',
-  502: 'Bad Gateway',
-  503: 'Service Unavailable',
-  504: 'Gateway Timeout',
-};
+/** RFC 9110 section 5.6.2 and 5.5. */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
-export const present = { Agent, globalAgent: new Agent(), METHODS, STATUS_CODES };
+function validateHeaderName(name: unknown, label = 'Header name'): void {
+  if (typeof name === 'string' && TOKEN.test(name)) return;
+  const message = `${label} must be a valid HTTP token ["${name}"]`;
+  throw nodeError(TypeError, 'ERR_INVALID_HTTP_TOKEN', message);
+}
+
+function validateHeaderValue(name: string, value: unknown): void {
+  if (value === undefined) {
+    const message = `Invalid value "${value}" for header "${name}"`;
+    throw nodeError(TypeError, 'ERR_HTTP_INVALID_HEADER_VALUE', message);
+  }
+  if (!NO_VALUE.test(`${value}`)) return;
+  throw nodeError(TypeError, 'ERR_INVALID_CHAR', `Invalid character in header content ["${name}"]`);
+}
+
+const globalAgent = new Agent();
+/** Bytes of all headers of a message, as Node.js limits them. */
+const maxHeaderSize = 16_384;
+
+export const https = { Agent, globalAgent };
+export const http = {
+  ...https,
+  METHODS,
+  STATUS_CODES,
+  maxHeaderSize,
+  validateHeaderName,
+  validateHeaderValue,
+};

@@ -3,6 +3,36 @@
  * the Node.js that runs (`src/bundle/node-source.ts`), for the type checker.
  */
 
+declare module 'node-tables/http-methods.json' {
+  const names: readonly string[];
+  export default names;
+}
+
+declare module 'node-tables/http-status.json' {
+  const names: Readonly<Record<string, string>>;
+  export default names;
+}
+
+declare module 'node-tables/modules.json' {
+  const names: readonly string[];
+  export default names;
+}
+
+declare module 'node-tables/hashes.json' {
+  const names: readonly string[];
+  export default names;
+}
+
+declare module 'node-tables/crypto.json' {
+  const constants: Readonly<Record<string, number | string>>;
+  export default constants;
+}
+
+declare module 'node-tables/zlib.json' {
+  const constants: Readonly<Record<string, number>>;
+  export default constants;
+}
+
 declare module 'node-tables/buffer.json' {
   const limits: { readonly MAX_LENGTH: number; readonly MAX_STRING_LENGTH: number };
   export default limits;

@@ -13,10 +13,16 @@ export const ABSENT = 'absent';
 /** Import in a generated module → file of `node-source.ts`. */
 export const ABSENT_IMPORTS: Readonly<Record<string, string>> = {
   absent: 'node/absent.ts',
-  present: 'node/http-present.ts',
+  http: 'node/http-present.ts',
+  module: 'node/module-present.ts',
 };
-/** Modules that have a few members of their own. */
-const PRESENT = new Set(['http', 'https']);
+/** Module → code for its own members. */
+const PRESENT: Readonly<Record<string, string>> = {
+  http: "require('http').http",
+  https: "require('http').https",
+  http2: "{ sensitiveHeaders: Symbol('sensitiveHeaders') }",
+  module: "require('module').present",
+};
 
 /** The path of a module in the namespace. */
 export const absentPath = (name: string, refused: boolean, importer: string): string =>
@@ -26,7 +32,7 @@ export const absentPath = (name: string, refused: boolean, importer: string): st
 export function absentModule(path: string): string {
   const { name, refused, importer } = readPath(path);
   const user = refused ? userOf(importer) : importer;
-  const present = PRESENT.has(name) ? `, require('present').present` : '';
+  const present = Object.hasOwn(PRESENT, name) ? `, ${PRESENT[name]}` : '';
   return `module.exports = require('absent').absent(${JSON.stringify(name)}, ${JSON.stringify(user)}${present});`;
 }
 

@@ -43,12 +43,11 @@ const CARRIED: Readonly<Record<string, string>> = {
   url: `${JSPM}url.js`,
   util: 'node/util.ts',
   'util/types': `${JSPM}util/types.js`,
+  zlib: 'node/zlib.ts',
 };
 
 /** Modules that throw at their first use. */
-const THROWING = words(
-  'domain http http2 https inspector module readline readline/promises trace_events v8 zlib',
-);
+const THROWING = words('domain http http2 https inspector module readline readline/promises trace_events v8');
 
 /** Modules without which the importing code cannot do its work. */
 const REFUSED = words(
@@ -143,6 +142,7 @@ export function carryingFile(specifier: string, importer: string): string | unde
   const [, library] = /^@jspm\/core\/nodelibs\/([\w/-]+)$/.exec(specifier) ?? [];
   if (library !== undefined) return `node_modules/@jspm/core/nodelibs/browser/${library}.js`;
   if (specifier.startsWith('node-tables/')) return specifier;
+  if (specifier === 'pako') return 'node_modules/pako/dist/pako.mjs';
   if (/^(?:@noble\/hashes|readable-stream)\//.test(specifier)) return `node_modules/${specifier}`;
   return CARRIED[nodeModuleNamed(specifier) ?? ''];
 }

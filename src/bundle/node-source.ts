@@ -6,10 +6,10 @@
  * nothing from the host's disk.
  */
 import { constants as buffer } from 'node:buffer';
-import { constants as crypto } from 'node:crypto';
+import { constants as crypto, getHashes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { METHODS, STATUS_CODES } from 'node:http';
-import { createRequire, findPackageJSON } from 'node:module';
+import { builtinModules, createRequire, findPackageJSON } from 'node:module';
 import { constants as os } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import { getSystemErrorMap } from 'node:util';
@@ -30,8 +30,10 @@ const TABLES: Readonly<Record<string, object>> = {
   // The last member is there only once `node:tls` was loaded.
   constants: { ...createRequire(import.meta.url)('node:constants'), defaultCipherList: undefined },
   crypto,
+  hashes: getHashes(),
   'http-methods': METHODS,
   'http-status': STATUS_CODES,
+  modules: builtinModules,
   os,
   'system-errors': Object.fromEntries(getSystemErrorMap()),
   zlib,

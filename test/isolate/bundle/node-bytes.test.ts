@@ -2,6 +2,7 @@
  * The modules of Node.js that make bytes, in a bundle: each expression has the value, or throws the
  * error, that it has in the Node.js that runs the tests.
  */
+import { getHashes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
 import { evaluate } from '../../support/bundle/uploaded.ts';
@@ -13,6 +14,9 @@ const OUTCOME = `(use) => {
     return value instanceof Uint8Array ? value.constructor.name + ' ' + value.toString('hex') : JSON.stringify(value) ?? String(value);
   } catch ({ name, code, message }) { return [name, code, message].join(' | '); }
 }`;
+
+const Z = `require('zlib').`;
+const C = `require('crypto').`;
 
 const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
   buffer: [
@@ -88,6 +92,82 @@ const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
     "[require('buffer').isUtf8(Buffer.from([195])), require('buffer').isAscii(Buffer.from('a'))]",
     "require('util').inspect(Buffer.alloc(52, 97))",
   ],
+  zlib: [
+    ...['deflateSync', 'deflateRawSync', 'gzipSync'].flatMap((deflate) => [
+      ...[-1, 0, 1, 5, 9].map(
+        (level) => `${Z}${deflate}('ababcababc größer '.repeat(99), { level: ${level} })`,
+      ),
+      ...[1, 2, 3, 4].map(
+        (strategy) => `${Z}${deflate}('ababcababc '.repeat(99), { strategy: ${strategy} })`,
+      ),
+      `${Z}${deflate}('ababcababc '.repeat(999), { windowBits: 9, memLevel: 1 })`,
+      `${Z}${deflate}('ababcababc '.repeat(9), { dictionary: Buffer.from('babca') })`,
+      `${Z}${deflate}('a', { chunkSize: 1 })`,
+      `${Z}${deflate}('a', { finishFlush: 2 })`,
+      `${Z}${deflate}(new Uint16Array([1, 2, 515]))`,
+      `${Z}${deflate}(7)`,
+    ]),
+    `${Z}inflateSync(${Z}deflateSync('x'.repeat(70000))).length`,
+    `${Z}inflateRawSync(${Z}deflateRawSync('x')).toString()`,
+    `${Z}unzipSync(Buffer.concat([${Z}gzipSync('a'), ${Z}gzipSync('b'), Buffer.alloc(3)])).toString()`,
+    `${Z}gunzipSync(Buffer.concat([${Z}gzipSync('a'), Buffer.from('zz')])).toString()`,
+    `${Z}gunzipSync('no gzip')`,
+    `${Z}gunzipSync(${Z}gzipSync('abc').subarray(0, 15))`,
+    `${Z}gunzipSync(${Z}gzipSync('abc').subarray(0, 22), { finishFlush: 2 }).toString()`,
+    `${Z}gunzipSync(${Z}gzipSync('a'.repeat(99)), { maxOutputLength: 98 })`,
+    `${Z}inflateSync(${Z}deflateSync('babca', { dictionary: Buffer.from('babca') }))`,
+    `${Z}inflateSync(${Z}deflateSync('babca', { dictionary: Buffer.from('babca') }), { dictionary: Buffer.from('x') })`,
+    `${Z}inflateSync(${Z}deflateSync('babca', { dictionary: Buffer.from('babca') }), { dictionary: Buffer.from('babca') }).toString()`,
+    `${Z}inflateRawSync(Buffer.from([7]))`,
+    `${Z}gzip('a')`,
+    `${Z}gzip(7, () => {})`,
+    `${Z}createGzip({ level: 10 })`,
+    `${Z}createGzip({ windowBits: 8 })`,
+    `${Z}createInflate({ windowBits: 0 })._closed`,
+    `[${Z}crc32('größer'), ${Z}crc32(Buffer.from('b'), ${Z}crc32('a'))]`,
+    `${Z}crc32('a', -1)`,
+    `[${Z}codes, ${Z}constants.Z_MAX_CHUNK === Infinity, ${Z}Z_FINISH]`,
+  ],
+  crypto: [
+    ...getHashes()
+      .map((name) => `${C}createHash('${name}').update('größer').update(Buffer.from([1])).digest()`)
+      .filter((text) => !/sm3|ssl3|md5-sha1|256[-/]192|kmac/i.test(text)),
+    ...['md5', 'sha1', 'SHA256', 'sha3-256', 'RSA-SHA512'].flatMap((name) => [
+      `${C}createHmac('${name}', 'key').update('größer').digest('base64')`,
+      `${C}pbkdf2Sync('password', 'salt', 3, 20, '${name}')`,
+      `new Uint8Array(${C}hkdfSync('${name}', 'key', 'salt', 'info', 20)).join()`,
+      `${C}hash('${name}', 'größer')`,
+    ]),
+    `${C}createHash('shake256', { outputLength: 7 }).update('a').digest('hex')`,
+    `${C}createHash('shake128', { outputLength: 0 }).digest('hex')`,
+    `${C}createHash('sha256', { outputLength: 7 })`,
+    `${C}createHash('nonsense')`,
+    `${C}createHmac('nonsense', '')`,
+    `${C}createHmac('sha1', null)`,
+    `${C}createHash('sha1').update(5)`,
+    `${C}createHash('sha1').update('abc', 'hex')`,
+    `((h) => [h.copy().digest('hex'), h.digest('latin1'), h.update('a')])(${C}createHash('sha1'))`,
+    `((h) => [h.digest('hex'), h.digest('hex')])(${C}createHmac('sha1', 'k'))`,
+    `((h) => (h.end('a'), h.read()))(${C}createHash('sha1'))`,
+    `${C}scryptSync('password', 'salt', 20, { N: 16, r: 2, p: 2 })`,
+    `${C}scryptSync('password', 'salt', 20, { N: 3 })`,
+    `${C}scryptSync('password', 'salt', 20, { cost: 2 ** 20 })`,
+    `${C}pbkdf2Sync('a', 'b', 0, 20, 'sha1')`,
+    `${C}hkdfSync('sha1', 'a', 'b', 'c', 9999)`,
+    `${C}timingSafeEqual(Buffer.from('a'), Buffer.from('ab'))`,
+    `${C}timingSafeEqual('a', Buffer.from('a'))`,
+    `${C}randomInt(3, 3)`,
+    `${C}randomInt(0, 2 ** 49)`,
+    `${C}randomBytes(-1)`,
+    `${C}randomFillSync(new Uint8Array(3), 4)`,
+    `/^\\w{8}-\\w{4}-7\\w{3}-[89ab]\\w{3}-\\w{12}$/.test(${C}randomUUIDv7())`,
+    `${C}randomUUID({ disableEntropyCache: 1 })`,
+    `${C}createSecretKey('a').export({ format: 'jwk' })`,
+    `${C}createSecretKey(5)`,
+    `${C}generateKeySync('aes', { length: 129 })`,
+    `${C}generateKeySync('hmac', { length: 77 }).symmetricKeySize`,
+    `[${C}constants.RSA_PKCS1_PADDING, ${C}getFips()]`,
+  ],
 };
 
 test.each(Object.keys(EXPRESSIONS))('%s comes to what it comes to in Node.js', async (name) => {
@@ -101,4 +181,77 @@ test.each(Object.keys(EXPRESSIONS))('%s comes to what it comes to in Node.js', a
       .map((one, at) => `${one} => ${all[at]}`)
       .filter((_, at) => found.default[at] !== module.exports.default[at]);
   expect(outcomes(found.default)).toEqual(outcomes(module.exports.default));
+});
+
+test('zlib compresses and decompresses with callbacks and in streams, and says how an input is bad', async () => {
+  const code = `
+    const zlib = require('node:zlib');
+    const { promisify } = require('util');
+    const { Readable, Writable } = require('stream');
+    const { pipeline } = require('stream/promises');
+    const texts = async (stream) => { const parts = []; for await (const part of stream) parts.push(part); return Buffer.concat(parts).toString(); };
+    const text = 'größer '.repeat(20000);
+    module.exports = { default: async () => {
+      const zipped = await promisify(zlib.gzip)(text);
+      const bytes = Readable.from(Array.from(zipped, (byte) => Buffer.from([byte])));
+      const flushed = [];
+      const deflate = zlib.createDeflate();
+      deflate.on('data', (part) => flushed.push(part));
+      deflate.write('first');
+      await new Promise((done) => deflate.flush(done));
+      const early = zlib.inflateSync(Buffer.concat(flushed), { finishFlush: zlib.constants.Z_SYNC_FLUSH }).toString();
+      await new Promise((done) => deflate.params(0, zlib.constants.Z_DEFAULT_STRATEGY, done));
+      deflate.end(' second');
+      await new Promise((done) => deflate.on('end', done));
+      const kept = [];
+      await pipeline(Readable.from([text]), zlib.createGzip({ chunkSize: 64 }), zlib.createUnzip(),
+        new Writable({ write(part, _, done) { kept.push(part); setTimeout(done, 0); } }));
+      const failed = await promisify(zlib.inflate)(zipped).catch(({ code, errno, message }) => [code, errno, message]);
+      const cut = new zlib.Gunzip();
+      cut.end(zipped.subarray(0, 40));
+      const broken = await texts(cut).catch(({ code, message }) => [code, message]);
+      return [(await texts(bytes.pipe(zlib.createGunzip()))) === text, early, zlib.inflateSync(Buffer.concat(flushed)).toString(),
+        Buffer.concat(kept).toString() === text, failed, broken];
+    } };`;
+  const run = await evaluate<{ default(): Promise<unknown> }>({ 'index.js': code }, 'index.js');
+  expect(await run.default()).toEqual([
+    true,
+    'first',
+    'first second',
+    true,
+    ['Z_DATA_ERROR', -3, 'incorrect header check'],
+    ['Z_BUF_ERROR', 'unexpected end of file'],
+  ]);
+});
+
+test('perf_hooks tells observers of marks, measures and timed functions', async () => {
+  const code = `
+    import { createHistogram, performance, PerformanceObserver } from 'node:perf_hooks';
+    export default async () => {
+      const heard = [];
+      const histogram = createHistogram();
+      const observer = new PerformanceObserver((list) => heard.push(...list.getEntries().map(({ name, entryType }) => [entryType, name])));
+      observer.observe({ entryTypes: ['mark', 'measure', 'function', 'gc'] });
+      performance.mark('a');
+      performance.measure('from a', 'a');
+      const add = performance.timerify(function sumOf(one, other) { return one + other; }, { histogram });
+      const sum = add(1, 2);
+      await null;
+      observer.disconnect();
+      performance.mark('b');
+      await null;
+      const numbers = createHistogram();
+      for (let value = 1; value <= 1000; value++) numbers.record(value);
+      return { heard, sum, counts: [histogram.count, numbers.count, numbers.min, numbers.max, numbers.mean, numbers.percentile(50), numbers.percentile(99)] };
+    };`;
+  const run = await evaluate<() => Promise<unknown>>({ 'index.ts': code });
+  expect(await run()).toEqual({
+    heard: [
+      ['mark', 'a'],
+      ['measure', 'from a'],
+      ['function', 'sumOf'],
+    ],
+    sum: 3,
+    counts: [1, 1000, 1, 1000, 500.5, 500, 990],
+  });
 });

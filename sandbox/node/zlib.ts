@@ -1,0 +1,190 @@
+/**
+ * `node:zlib`: deflate, zlib and gzip in both directions, without waiting, with a callback and as
+ * streams. Brotli and Zstandard throw at their use: there is no encoder of them in JavaScript.
+ */
+import constantsOfNode from 'node-tables/zlib.json';
+import { absentMembers } from './absent.ts';
+import { Buffer } from './buffer.ts';
+import { invalidArgType, validateFunction, validateUint32 } from './errors.ts';
+import { type Format, ZlibMachine } from './zlib-machine.ts';
+import { bytesOf, type Options, process, readManner, readSettings, streamClass } from './zlib-stream.ts';
+
+type Input = string | ArrayBuffer | ArrayBufferView;
+
+export const constants: Readonly<Record<string, number>> = Object.freeze({
+  ...constantsOfNode,
+  Z_MAX_CHUNK: Number.POSITIVE_INFINITY,
+});
+const STATUS_NAMES = Object.keys(constants).filter((name) =>
+  /^Z_(?:OK|STREAM_END|NEED_DICT|[A-Z]+_ERROR|ERRNO)$/.test(name),
+);
+
+/** The functions of a format: a class and its maker, and both forms for a whole input. */
+function functionsOf(format: Format) {
+  const Class = streamClass(format);
+  const start = (options: Options = {}) => {
+    const manner = readManner(options);
+    return { manner, machine: new ZlibMachine(format, readSettings(format, options)) };
+  };
+  const finish = ({ manner, machine }: ReturnType<typeof start>, input: Uint8Array, options?: Options) => {
+    const { read, buffer } = process(machine, manner, input, manner._finishFlushFlag);
+    if (!manner._info) return buffer;
+    return { buffer, engine: Object.assign(new Class(options), { _handle: null, bytesWritten: read }) };
+  };
+  return {
+    Class,
+    make: (options?: Options) => new Class(options),
+    whole(input: Input, given: Options | WholeDone, callback?: WholeDone): void {
+      const [options, done] = typeof given === 'function' ? [{}, given] : [given, callback];
+      const started = start(options);
+      validateFunction(done, 'callback');
+      const bytes = typeof input === 'string' ? Buffer.from(input) : bytesOf(input);
+      if (bytes === undefined) throw invalidArgType('chunk', ['string', ...VIEWS], input);
+      queueMicrotask(() => {
+        let result: ReturnType<typeof finish>;
+        try {
+          result = finish(started, bytes, options);
+        } catch (error) {
+          return (done as WholeDone)(error);
+        }
+        (done as WholeDone)(null, result);
+      });
+    },
+    sync(input: Input, options?: Options): ReturnType<typeof finish> {
+      const started = start(options);
+      const bytes = typeof input === 'string' ? Buffer.from(input) : bytesOf(input);
+      if (bytes === undefined) throw invalidArgType('buffer', ['string', ...VIEWS, 'ArrayBuffer'], input);
+      return finish(started, bytes, options);
+    },
+  };
+}
+type WholeDone = (error: unknown, result?: unknown) => void;
+const VIEWS = ['Buffer', 'TypedArray', 'DataView'];
+
+export const {
+  Class: Deflate,
+  make: createDeflate,
+  whole: deflate,
+  sync: deflateSync,
+} = functionsOf('Deflate');
+export const {
+  Class: Inflate,
+  make: createInflate,
+  whole: inflate,
+  sync: inflateSync,
+} = functionsOf('Inflate');
+export const { Class: Gzip, make: createGzip, whole: gzip, sync: gzipSync } = functionsOf('Gzip');
+export const { Class: Gunzip, make: createGunzip, whole: gunzip, sync: gunzipSync } = functionsOf('Gunzip');
+export const {
+  Class: DeflateRaw,
+  make: createDeflateRaw,
+  whole: deflateRaw,
+  sync: deflateRawSync,
+} = functionsOf('DeflateRaw');
+export const {
+  Class: InflateRaw,
+  make: createInflateRaw,
+  whole: inflateRaw,
+  sync: inflateRawSync,
+} = functionsOf('InflateRaw');
+export const { Class: Unzip, make: createUnzip, whole: unzip, sync: unzipSync } = functionsOf('Unzip');
+
+const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
+  let value = byte;
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+  return value;
+});
+
+/**
+ * The check value of gzip and PNG (RFC 1952 section 8).
+ *
+ * @param before the value of what came before
+ */
+export function crc32(data: string | ArrayBufferView, before = 0): number {
+  const bytes =
+    typeof data === 'string' ? Buffer.from(data) : ArrayBuffer.isView(data) ? bytesOf(data) : undefined;
+  if (bytes === undefined) throw invalidArgType('data', ['string', ...VIEWS], data);
+  validateUint32(before, 'value');
+  let value = ~before;
+  for (const byte of bytes) value = (value >>> 8) ^ (CRC_TABLE[(value ^ byte) & 255] as number);
+  return ~value >>> 0;
+}
+
+/** Name of a status → its number, and back. */
+export const codes: Readonly<Record<string, number | string>> = Object.freeze({
+  ...Object.fromEntries(STATUS_NAMES.map((name) => [name, constants[name] as number])),
+  ...Object.fromEntries(STATUS_NAMES.map((name) => [String(constants[name]), name])),
+});
+
+const absent = absentMembers('zlib', [
+  'BrotliCompress',
+  'BrotliDecompress',
+  'ZipBuffer',
+  'ZipEntry',
+  'ZipFile',
+  'ZstdCompress',
+  'ZstdDecompress',
+  'brotliCompress',
+  'brotliCompressSync',
+  'brotliDecompress',
+  'brotliDecompressSync',
+  'createBrotliCompress',
+  'createBrotliDecompress',
+  'createZipArchive',
+  'createZipArchiveSync',
+  'createZstdCompress',
+  'createZstdDecompress',
+  'getMaxZipContentSize',
+  'setMaxZipContentSize',
+  'zipFiles',
+  'zstdCompress',
+  'zstdCompressSync',
+  'zstdDecompress',
+  'zstdDecompressSync',
+]);
+export const { BrotliCompress, BrotliDecompress, ZipBuffer, ZipEntry, ZipFile } = absent;
+export const { ZstdCompress, ZstdDecompress, brotliCompress, brotliCompressSync } = absent;
+export const { brotliDecompress, brotliDecompressSync, createBrotliCompress } = absent;
+export const { createBrotliDecompress, createZipArchive, createZipArchiveSync } = absent;
+export const { createZstdCompress, createZstdDecompress, getMaxZipContentSize } = absent;
+export const { setMaxZipContentSize, zipFiles, zstdCompress, zstdCompressSync } = absent;
+export const { zstdDecompress, zstdDecompressSync } = absent;
+const all = {
+  ...absent,
+  Deflate,
+  DeflateRaw,
+  Gunzip,
+  Gzip,
+  Inflate,
+  InflateRaw,
+  Unzip,
+  codes,
+  constants,
+  crc32,
+  createDeflate,
+  createDeflateRaw,
+  createGunzip,
+  createGzip,
+  createInflate,
+  createInflateRaw,
+  createUnzip,
+  deflate,
+  deflateRaw,
+  deflateRawSync,
+  deflateSync,
+  gunzip,
+  gunzipSync,
+  gzip,
+  gzipSync,
+  inflate,
+  inflateRaw,
+  inflateRawSync,
+  inflateSync,
+  unzip,
+  unzipSync,
+};
+/** The constants are members, too, that nobody lists. */
+for (const [name, value] of Object.entries(constants)) {
+  if (!/^(?:BROTLI|ZSTD)/.test(name)) Object.defineProperty(all, name, { value });
+}
+export default all;
