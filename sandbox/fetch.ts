@@ -9,7 +9,11 @@ import type { Emit, Entry } from '../src/protocol/bridge.ts';
 import { type Call, type Calls, LOADER_ID } from './call.ts';
 import { WHOLE_LENGTH_MAX } from './outbound-buffered.ts';
 import { type PendingFetch, PendingFetches } from './pending-fetches.ts';
+import { atob } from './web/encoding/base64.ts';
 import { utf8Encode } from './web/encoding/utf8.ts';
+import type { DataUrlNeeds } from './web/fetch/data-url.ts';
+import { trimHttpSpace } from './web/fetch/header-list.ts';
+import { parseMimeType, serializeMimeType } from './web/fetch/mime-type.ts';
 import { type OutgoingRequest, takeRequest } from './web/fetch/request.ts';
 import {
   isNullBodyStatus,
@@ -17,7 +21,8 @@ import {
   type Response,
   Response as ResponseClass,
 } from './web/fetch/response.ts';
-import { abort, dataUrl } from './web/lazy.ts';
+import { abort } from './web/lazy.ts';
+import { part } from './web/parts.ts';
 import {
   arrayBufferByteLength,
   mapDelete,
@@ -35,6 +40,15 @@ import { fetchLog, sinceOrigin } from './web/time/clock.ts';
 type FetchedEntry = Extract<Entry, [kind: 'fetched', ...unknown[]]>;
 
 const DATA = 'data:';
+const DATA_URL_NEEDS: DataUrlNeeds = {
+  atob,
+  makeResponse,
+  parseMimeType,
+  serializeMimeType,
+  trimHttpSpace,
+  utf8Encode,
+};
+
 const statusOf = uncurryGetter<number>(ResponseClass.prototype, 'status');
 
 /** A failure that the host reports. */
@@ -66,7 +80,8 @@ export class Fetches {
       const { signal } = outgoing;
       if (signal !== undefined && abort().isAborted(signal)) throw abort().abortReason(signal);
       // Nothing leaves the isolate for it, so no call and no limit has a part in it.
-      if (slice(outgoing.url, 0, DATA.length) === DATA) return dataUrl().fetchDataUrl(outgoing);
+      if (slice(outgoing.url, 0, DATA.length) === DATA)
+        return part('data-url', DATA_URL_NEEDS).fetchDataUrl(outgoing);
       const call = this.#calls.running();
       if (call === undefined) throw new TypeError('fetch was called after the call had ended');
       // The host knows calls only, and a script that loads is not one.

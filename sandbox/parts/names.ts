@@ -7,7 +7,10 @@
  * gets values of it as `needs`. The cell keeps each text once for all isolates; an unused part
  * costs an isolate nothing.
  */
-export const PARTS = ['streams', 'deflate', 'multi-byte', 'single-byte', 'url', 'urlpattern'] as const;
+export const PARTS = [
+  ...(['streams', 'deflate', 'multi-byte', 'single-byte', 'url', 'urlpattern', 'data-url'] as const),
+  'performance-observer',
+] as const;
 
 export type PartName = (typeof PARTS)[number];
 

@@ -99,8 +99,6 @@ const PERFORMANCE = [
   'PerformanceEntry',
   'PerformanceMark',
   'PerformanceMeasure',
-  'PerformanceObserver',
-  'PerformanceObserverEntryList',
   'PerformanceResourceTiming',
   'performance',
 ] as const;
@@ -119,6 +117,9 @@ export function installGlobals(target: object, { console, onUncaught }: GlobalsO
   exposeLazily(target, ['EventSource'], eventSource);
   exposeLazily(target, ['MessageChannel', 'MessageEvent', 'MessagePort'], messages);
   exposeLazily(target, PERFORMANCE, performance);
+  exposeLazily(target, ['PerformanceObserver', 'PerformanceObserverEntryList'], () =>
+    performance().observers(),
+  );
   defineProperty(target, 'onerror', onError);
   exposeLazily(target, STREAMS, streams);
   exposeLazily(target, ['TextDecoderStream', 'TextEncoderStream'], textStreams);

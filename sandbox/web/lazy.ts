@@ -22,9 +22,6 @@ export const compression = (): typeof import('./streams/compression.ts') =>
 export const textStreams = (): typeof import('./streams/text-streams.ts') =>
   require('./streams/text-streams.ts') as typeof import('./streams/text-streams.ts');
 
-export const dataUrl = (): typeof import('./fetch/data-url.ts') =>
-  require('./fetch/data-url.ts') as typeof import('./fetch/data-url.ts');
-
 export const events = (): typeof import('./events/events.ts') =>
   require('./events/events.ts') as typeof import('./events/events.ts');
 

@@ -8,9 +8,11 @@
 import type { PARTS, PartName } from '../parts/names.ts';
 
 interface Parts {
+  'data-url': typeof import('../parts/data-url.ts');
   deflate: typeof import('../parts/deflate.ts');
   'multi-byte': typeof import('../parts/multi-byte.ts');
   'single-byte': typeof import('../parts/single-byte.ts');
+  'performance-observer': typeof import('../parts/performance-observer.ts');
   streams: typeof import('../parts/streams.ts');
   url: typeof import('../parts/url.ts');
   urlpattern: typeof import('../parts/urlpattern.ts');

@@ -1,24 +1,28 @@
 /**
  * PerformanceObserver (https://w3c.github.io/performance-timeline/): tells a script of the marks,
- * measures and fetches of its call.
+ * measures and fetches of its call. A part, because few scripts need it.
  *
  * An observer belongs to the call in which it observes, and is told in a microtask. What waits for
  * it is bounded like the entries of the call: the newest replace the oldest.
  */
-import { currentContext, runInContext } from '../current-call.ts';
-import { DOMException } from '../dom-exception.ts';
-import { reportException } from '../events/uncaught.ts';
 import { List, push, truncate } from '../list.ts';
 import { apply } from '../primordials.ts';
 import { defineInterface, isObject, requireArguments, toDictionary, toDOMString } from '../web-idl.ts';
-import {
+import type { ObserverNeeds } from './performance.ts';
+import type { PerformanceEntry, PerformanceTimeline } from './performance-entries.ts';
+
+declare const needs: ObserverNeeds;
+const {
+  DOMException,
   ENTRIES_MAX,
-  entriesIn,
   KINDS,
+  currentContext,
+  entriesIn,
   kindOf,
-  type PerformanceEntry,
-  type PerformanceTimeline,
-} from './performance-entries.ts';
+  reportException,
+  runInContext,
+  timelineOfCall,
+} = needs;
 
 const INSIDE = Symbol();
 
@@ -48,12 +52,6 @@ defineInterface(PerformanceObserverEntryList, 'PerformanceObserverEntryList');
 
 const SUPPORTED = Object.freeze([...KINDS]);
 const isKind = (name: string): boolean => name === 'mark' || name === 'measure' || name === 'resource';
-
-let timelineOfCall: () => PerformanceTimeline;
-/** Sets the function that returns the entries of the call that runs. */
-export function setTimelineSource(source: () => PerformanceTimeline): void {
-  timelineOfCall = source;
-}
 
 export class PerformanceObserver {
   readonly #callback: Function;

@@ -3,17 +3,23 @@
  * measures other tenants. Marks and measures are in `performance-entries.ts`.
  */
 
-import { OfCall } from '../current-call.ts';
+import { currentContext, OfCall, runInContext } from '../current-call.ts';
+import { DOMException } from '../dom-exception.ts';
 import { EventTarget } from '../events/event-target.ts';
+import { reportException } from '../events/uncaught.ts';
+import { part } from '../parts.ts';
 import { defineInterface, requireArguments, toDOMString } from '../web-idl.ts';
 import { setFetchLog, sinceOrigin, timeOrigin } from './clock.ts';
 import {
+  ENTRIES_MAX,
+  entriesIn,
+  KINDS,
+  kindOf,
   type PerformanceEntry,
   type PerformanceMark,
   type PerformanceMeasure,
   PerformanceTimeline,
 } from './performance-entries.ts';
-import { setTimelineSource } from './performance-observer.ts';
 
 export {
   PerformanceEntry,
@@ -21,7 +27,6 @@ export {
   PerformanceMeasure,
   PerformanceResourceTiming,
 } from './performance-entries.ts';
-export { PerformanceObserver, PerformanceObserverEntryList } from './performance-observer.ts';
 
 const INSIDE = Symbol();
 let timelineOf: (owner: Performance) => PerformanceTimeline;
@@ -111,5 +116,13 @@ export class Performance extends EventTarget {
 defineInterface(Performance, 'Performance');
 
 export const performance: Performance = new Performance(INSIDE);
-setTimelineSource(() => timelineOf(performance));
+
+const observerNeeds = {
+  ...{ DOMException, ENTRIES_MAX, KINDS, currentContext, entriesIn, kindOf, reportException, runInContext },
+  timelineOfCall: (): PerformanceTimeline => timelineOf(performance),
+};
+export type ObserverNeeds = typeof observerNeeds;
+/** PerformanceObserver and its list. */
+export const observers = () => part('performance-observer', observerNeeds);
+
 setFetchLog((url, startTime, status) => timelineOf(performance).fetched(url, startTime, status));

@@ -213,7 +213,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
       'pending-fetches.ts',
       'isolate-streams.ts',
     ],
-    ['parts/streams.ts', 'parts/url', 'sdk/'],
+    ['parts/data-url.ts', 'parts/performance-observer.ts', 'parts/streams.ts', 'parts/url', 'sdk/'],
     ['web/'],
   ],
 };
