@@ -36,6 +36,11 @@ COPY LICENSE package.json tsconfig.json ./
 # `sandbox`: the service builds the prelude of the isolates and the SDK from it.
 COPY sandbox ./sandbox
 COPY src ./src
+# The command line, for `docker exec`, with the client that it uses, and the Node that runs both.
+COPY packages/annex ./packages/annex
+COPY packages/client ./packages/client
+RUN ln -s /app/packages/annex/bin/annex.js /usr/local/bin/annex \
+ && ln -s /app/node_modules/.bin/node /usr/local/bin/node
 # The built-in integration, which is published at the start.
 COPY fixtures/webhook ./fixtures/webhook
 

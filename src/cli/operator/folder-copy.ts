@@ -68,14 +68,15 @@ async function copyTo(
   }
 }
 
-const summary = (copied: readonly CopiedSummary[]): string =>
-  copied
-    .map(({ table, rows, checksum, changed, firstChanged }) => {
-      const line = `${table}: ${rows} rows, the same on both sides (sha256 ${checksum})\n`;
-      if (changed === 0) return line;
-      return `${line}  U+0000, which PostgreSQL cannot hold, is U+FFFD in ${changed} of them: first in ${firstChanged}\n`;
-    })
-    .join('');
+function summary(copied: readonly CopiedSummary[]): string {
+  const lines = copied.map(({ table, rows, checksum, changed, firstChanged }) => {
+    const line = `${table}: ${rows} rows, the same on both sides (sha256 ${checksum})\n`;
+    if (changed === 0) return line;
+    return `${line}  U+0000, which PostgreSQL cannot hold, is U+FFFD in ${changed} of them: first in ${firstChanged}\n`;
+  });
+  const rows = copied.reduce((all, table) => all + table.rows, 0);
+  return `${lines.join('')}Copied and compared: ${rows} rows of ${copied.length} tables.\n`;
+}
 
 const next = (
   folder: string,

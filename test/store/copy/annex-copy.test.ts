@@ -12,6 +12,11 @@ test('annex copy says what was copied, and what to do next', async () => {
   const ran = await annex({ words: ['copy', '--data', data], env });
   expect({ ...ran }).toMatchObject({ code: 0 });
   expect(ran.stdout).toMatch(/^tokens: \d+ rows, the same on both sides/m);
+  const rows = [...ran.stdout.matchAll(/^\w+: (\d+) rows/gm)].map(([, count]) => Number(count));
+  const all = rows.reduce((sum, count) => sum + count, 0);
+  expect(ran.stdout).toMatch(
+    new RegExp(`\\nCopied and compared: ${all} rows of ${rows.length} tables\\.\\n$`),
+  );
   expect(ran.stderr).toContain('Set ANNEX_DATABASE_URL for every node');
 });
 
