@@ -23,7 +23,10 @@ export class App {
   constructor(service: ServiceProcess, published: PublishedFolder, mocks: Mocks | undefined) {
     this.#service = service;
     this.#published = published;
-    this.#annex = new Annex({ url: service.ready.controlUrl, token: service.ready.token });
+    const { controlUrl: url, token } = service.ready;
+    const send = service.fetch.bind(service);
+    // Without a timeout: its timer would be a fake of the test.
+    this.#annex = new Annex({ url, token, fetch: send, timeoutMs: Number.POSITIVE_INFINITY });
     // Checked here, so that a wrong key is an error of `load()`.
     new FetchTable(mocks);
     this.#mocks = mocks;
@@ -35,7 +38,7 @@ export class App {
    * events are handled.
    *
    * Only its owner can install a private integration, and once: a further install takes the place of
-   * the one before.
+   * the one before. An install that fails leaves no installation behind.
    */
   async install(options: InstallOptions = {}): Promise<Installation> {
     const { configuration, secrets, fetches } = options;
@@ -53,14 +56,20 @@ export class App {
       { annex: this.#annex, service: this.#service, outbound },
       { integration: name, id, organization, endpoint: urls.publicEndpoint },
     );
+    try {
+      if (configuration === undefined) await installation.settle();
+      else await installation.configure(configuration);
+      for (const [space, values] of Object.entries(options.spaces ?? {}))
+        await installation.addTo({ space }, values);
+      for (const [site, values] of Object.entries(options.sites ?? {}))
+        await installation.addTo({ site }, values);
+    } catch (cause) {
+      // What its removal says is of the same failure.
+      await installation.close().catch(() => undefined);
+      throw cause;
+    }
     this.#installed.push(installation);
     installed.set(`${name} ${organization}`, installation);
-    if (configuration === undefined) await installation.settle();
-    else await installation.configure(configuration);
-    for (const [space, values] of Object.entries(options.spaces ?? {}))
-      await installation.addTo({ space }, values);
-    for (const [site, values] of Object.entries(options.sites ?? {}))
-      await installation.addTo({ site }, values);
     return installation;
   }
 

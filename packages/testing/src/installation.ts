@@ -2,12 +2,12 @@
  * One installation of the integration under test. Each step resolves when all that it has begun is
  * done, `waitUntil` and the deliveries that are due included: what a test reads next is complete.
  */
-import type { TestRequest } from '../../../src/cli/testing/test-messages.ts';
 import type { Annex, Delivery, LogLine, PostedEvent } from '../../client/src/index.ts';
 import { Component, type Values } from './component.ts';
 import { type Duration, milliseconds } from './duration.ts';
 import type { Mocks, SentRequest } from './fetch-table.ts';
 import type { OutboundRequests } from './outbound-requests.ts';
+import type { ServiceProcess } from './service-process.ts';
 
 export interface InstallOptions {
   /** Values of the properties of the configuration. */
@@ -40,10 +40,9 @@ export type EventMembers<Type extends PostedEvent['type']> = Omit<
 
 interface Parts {
   readonly annex: Annex;
-  readonly service: { ready: unknown; ask<Value>(request: TestRequest): Promise<Value>; answerBy: AnswerBy };
+  readonly service: Pick<ServiceProcess, 'ask' | 'answerBy' | 'fetch'>;
   readonly outbound: OutboundRequests;
 }
-type AnswerBy = (answering: OutboundRequests['answer']) => () => void;
 
 interface Identity {
   readonly integration: string;
@@ -51,8 +50,6 @@ interface Identity {
   readonly organization: string;
   readonly endpoint: string;
 }
-
-const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 export class Installation {
   readonly id: string;
@@ -99,12 +96,7 @@ export class Installation {
    */
   fetch(path: string | URL = '/', init: RequestInit = {}): Promise<Response> {
     const url = URL.canParse(path) ? path : `${this.endpoint}${`${path}`.startsWith('/') ? '' : '/'}${path}`;
-    return this.#step(async () => {
-      const answer = await fetch(url, { redirect: 'manual', ...init });
-      const { status, statusText, headers } = answer;
-      const body = await answer.arrayBuffer();
-      return new Response(NO_BODY.has(status) ? null : body, { status, statusText, headers });
-    });
+    return this.#step(() => this.#parts.service.fetch(url, { redirect: 'manual', ...init }));
   }
 
   /** Draws a component, as it is shown at first. */

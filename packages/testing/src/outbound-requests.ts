@@ -4,6 +4,7 @@
  */
 import type { OutboundAnswer, OutboundRequest } from '../../../src/cli/testing/test-messages.ts';
 import type { FetchTable, SentRequest } from './fetch-table.ts';
+import { unfaked, withWholeBody } from './whole-body.ts';
 
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 /** Headers of the connection, which a `Request` does not take. */
@@ -61,8 +62,10 @@ export class OutboundRequests {
     }
     if (answer instanceof Error) return { broken: true };
     try {
-      return await encoded(
-        answer instanceof Response ? answer.clone() : await answer(asRequest(method, url, head, bytes)),
+      return await unfaked(async () =>
+        encoded(
+          answer instanceof Response ? answer.clone() : await answer(asRequest(method, url, head, bytes)),
+        ),
       );
     } catch (cause) {
       this.#error ??= new Error(`The mock of ${method} ${url} failed: ${String(cause)}`, { cause });
@@ -71,9 +74,11 @@ export class OutboundRequests {
   }
 }
 
-function asRequest(method: string, url: string, head: Headers, body: Buffer): Request {
+function asRequest(method: string, url: string, head: Headers, body: Buffer<ArrayBuffer>): Request {
   const headers = [...head].filter(([name]) => !OF_CONNECTION.has(name));
-  return new Request(url, { method, headers, ...(!BODILESS.has(method) && body.length > 0 && { body }) });
+  const hasBody = !BODILESS.has(method) && body.length > 0;
+  const request = new Request(url, { method, headers, ...(hasBody && { body }) });
+  return withWholeBody(request, new Uint8Array(hasBody ? body : []));
 }
 
 async function encoded(response: Response): Promise<OutboundAnswer> {

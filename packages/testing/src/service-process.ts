@@ -1,14 +1,11 @@
 /**
- * The service of the tests: a process of the package `annex`, on its own Node 26, that speaks over
- * its standard input and output. All files of a test process share one. It ends with that process.
+ * The service of the tests: a process of the package `annex`, on its own Node 26, behind a thread
+ * (`service-thread.ts`). All files of a test process share one. It ends with that process.
  */
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { type Transferable as TransferListItem, Worker } from 'node:worker_threads';
 import type {
   OutboundAnswer,
   OutboundRequest,
@@ -17,8 +14,15 @@ import type {
   ToService,
   ToTestKit,
 } from '../../../src/cli/testing/test-messages.ts';
-
-const ERRORS_MAX = 8_192;
+import type {
+  HandedAnswer,
+  HandedBody,
+  HandedEntry,
+  OfThread,
+  ThreadData,
+  ToThread,
+} from './service-thread.ts';
+import { withWholeBody } from './whole-body.ts';
 
 /** Answers the outbound requests of one part of the tests. @returns undefined for those of others */
 export type Answering = (request: OutboundRequest) => Promise<OutboundAnswer> | undefined;
@@ -28,59 +32,75 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+const EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
+const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 export class ServiceProcess {
   readonly ready: Ready;
-  readonly #child: Child;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #thread: Worker;
+  readonly #waiting: Map<number, Waiting>;
   readonly #answering = new Set<Answering>();
   #last = 0;
 
-  private constructor(child: Child, ready: Ready) {
-    this.#child = child;
+  private constructor(thread: Worker, ready: Ready, waiting: Map<number, Waiting>) {
+    this.#thread = thread;
+    this.#waiting = waiting;
     this.ready = ready;
   }
 
   /** @throws an Error that says why the service did not start */
   static async start(): Promise<ServiceProcess> {
-    const child = spawn(process.execPath, [annexProgram(), 'test-service'], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: withoutTestRunner(process.env),
+    const workerData: ThreadData = { execPath: process.execPath, program: annexProgram() };
+    const path = fileURLToPath(new URL(`./service-thread${EXTENSION}`, import.meta.url));
+    const thread = new Worker(path, { workerData, execArgv: [] });
+    const waiting = new Map<number, Waiting>();
+    let started: ServiceProcess | undefined;
+    return new Promise((resolve, reject) => {
+      const failed = (cause: Error) => {
+        reject(cause);
+        for (const asked of waiting.values()) asked.reject(cause);
+      };
+      thread.on('error', failed);
+      thread.on('message', (message: OfThread) => {
+        if (message.kind === 'ended') failed(new Error(message.message));
+        else if (started !== undefined) started.#received(message);
+        else if (message.kind === 'line') {
+          started = new ServiceProcess(thread, JSON.parse(message.line) as Ready, waiting);
+          thread.unref();
+          resolve(started);
+        }
+      });
     });
-    let errors = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      errors = `${errors}${text}`.slice(-ERRORS_MAX);
-    });
-    const lines = createInterface({ input: child.stdout });
-    const ended = new Promise<never>((_, reject) => {
-      const failed = (how: string) =>
-        reject(new Error(`The service of the tests ${how}.${errors === '' ? '' : `\n${errors.trim()}`}`));
-      child.once('error', (cause) => failed(`could not be started: ${cause.message}`));
-      child.once('exit', (code, signal) => failed(`has ended (${signal ?? `exit code ${code}`})`));
-    });
-    child.stdin.on('error', () => undefined);
-    const [first] = (await Promise.race([once(lines, 'line'), ended])) as [string];
-    const started = new ServiceProcess(child, JSON.parse(first) as Ready);
-    lines.on('line', (line) => started.#received(JSON.parse(line) as ToTestKit));
-    ended.catch((cause: Error) => started.#ended(cause));
-    started.#keepAlive(false);
-    return started;
   }
 
   /** Asks the service to do something. */
-  async ask<Value = undefined>(request: TestRequest): Promise<Value> {
-    this.#last += 1;
-    const id = this.#last;
-    this.#keepAlive(true);
+  ask<Value = undefined>(request: TestRequest): Promise<Value> {
+    return this.#asked<Value>((id) => this.#send({ kind: 'ask', id, ...request }));
+  }
+
+  /** As the global `fetch`, without the fakes of a test; the body of the answer is read. */
+  async fetch(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+    const { signal, method, redirect = 'follow' } = init;
+    signal?.throwIfAborted();
+    const body = handed(init.body);
+    const request = { url: String(url), method, headers: [...new Headers(init.headers)], redirect, body };
+    const transfer = body.kind === 'whole' && body.value instanceof ReadableStream ? [body.value] : [];
+    let abort = () => {};
+    const answer = this.#asked<HandedAnswer>((id) => {
+      abort = () => this.#post({ kind: 'abort', id });
+      this.#post({ kind: 'fetch', id, request }, transfer);
+    });
+    signal?.addEventListener('abort', abort, { once: true });
     try {
-      return await new Promise<Value>((resolve, reject) => {
-        this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
-        this.#send({ kind: 'ask', id, ...request });
-      });
+      const { status, statusText, headers, body: bytes } = await answer;
+      const pairs = headers.map(([name, value]): [string, string] => [name, value]);
+      const made = new Response(NO_BODY.has(status) ? null : bytes, { status, statusText, headers: pairs });
+      return withWholeBody(made, new Uint8Array(bytes));
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw cause;
     } finally {
-      this.#waiting.delete(id);
-      if (this.#waiting.size === 0) this.#keepAlive(false);
+      signal?.removeEventListener('abort', abort);
     }
   }
 
@@ -90,7 +110,29 @@ export class ServiceProcess {
     return () => void this.#answering.delete(answering);
   }
 
-  #received(message: ToTestKit): void {
+  /** Only what is asked keeps the process of the tests alive: an idle service must not. */
+  async #asked<Value>(ask: (id: number) => void): Promise<Value> {
+    this.#last += 1;
+    const id = this.#last;
+    this.#thread.ref();
+    try {
+      return await new Promise<Value>((resolve, reject) => {
+        this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
+        ask(id);
+      });
+    } finally {
+      this.#waiting.delete(id);
+      if (this.#waiting.size === 0) this.#thread.unref();
+    }
+  }
+
+  #received(message: OfThread): void {
+    if (message.kind === 'fetched') this.#waiting.get(message.id)?.resolve(message.answer);
+    else if (message.kind === 'failed') this.#waiting.get(message.id)?.reject(message.error);
+    else if (message.kind === 'line') this.#told(JSON.parse(message.line) as ToTestKit);
+  }
+
+  #told(message: ToTestKit): void {
     if (message.kind === 'result') this.#waiting.get(message.id)?.resolve(message.value);
     else if (message.kind === 'failure') this.#waiting.get(message.id)?.reject(new Error(message.message));
     else if (message.kind === 'fetch') void this.#answer(message.id, message.request);
@@ -107,24 +149,27 @@ export class ServiceProcess {
   }
 
   #send(message: ToService): void {
-    this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+    this.#post({ kind: 'line', line: JSON.stringify(message) });
   }
 
-  #ended(cause: Error): void {
-    for (const { reject } of this.#waiting.values()) reject(cause);
-  }
-
-  /** Only what is asked keeps the process of the tests alive: an idle service must not. */
-  #keepAlive(isAsked: boolean): void {
-    const handles = [this.#child, this.#child.stdin, this.#child.stdout, this.#child.stderr] as unknown as {
-      ref(): void;
-      unref(): void;
-    }[];
-    for (const handle of handles)
-      if (isAsked) handle.ref();
-      else handle.unref();
+  #post(message: ToThread, transfer: readonly ReadableStream[] = []): void {
+    this.#thread.postMessage(message, transfer as unknown as TransferListItem[]);
   }
 }
+
+/** A body as a thread can take it. Forms and queries cannot be cloned. */
+function handed(body: RequestInit['body']): HandedBody {
+  if (body === undefined || body === null) return { kind: 'none' };
+  if (body instanceof URLSearchParams) return { kind: 'query', text: body.toString() };
+  if (body instanceof FormData) return { kind: 'form', entries: [...body].map(handedEntry) };
+  const isWhole = [ArrayBuffer, Blob, ReadableStream].some((type) => body instanceof type);
+  if (isWhole || ArrayBuffer.isView(body)) return { kind: 'whole', value: body as Blob };
+  return { kind: 'whole', value: String(body) };
+}
+
+/** A `File` loses its name on its way to a thread. */
+const handedEntry = ([name, value]: [string, string | File]): HandedEntry =>
+  typeof value === 'string' ? [name, value] : [name, new Blob([value], { type: value.type }), value.name];
 
 let shared: Promise<ServiceProcess> | undefined;
 
@@ -136,18 +181,13 @@ export function serviceProcess(): Promise<ServiceProcess> {
 
 /** The program of the package `annex`; in a clone, that of its sources. */
 function annexProgram(): string {
-  if (import.meta.url.endsWith('.ts'))
-    return fileURLToPath(new URL('../../annex/bin/annex.js', import.meta.url));
+  if (EXTENSION === '.ts') return fileURLToPath(new URL('../../annex/bin/annex.js', import.meta.url));
   try {
     const manifest = createRequire(import.meta.url).resolve('annex/package.json');
     return join(dirname(manifest), 'bin/annex.js');
   } catch (cause) {
-    throw new Error('@annex/testing needs the package annex: npm install --save-dev annex', { cause });
+    throw new Error('@annex/testing needs the package annex: install its archive, as `annex new` does.', {
+      cause,
+    });
   }
-}
-
-/** Settings of a test runner for its own processes: they would make the service one of them. */
-function withoutTestRunner(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: __, NODE_V8_COVERAGE: ___, ...rest } = env;
-  return rest;
 }

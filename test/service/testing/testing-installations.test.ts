@@ -66,6 +66,32 @@ test('a private integration is installed anew for its owner', async () => {
   expect([second.organization, await (await second.fetch()).text()]).toEqual(['acme', '1']);
 });
 
+test('an install that fails leaves nothing behind, and the next one is the first', async () => {
+  const source = `import { createIntegration } from '@annex/sdk';
+  export default createIntegration({
+    fetch: () => new Response('here'),
+    events: { installation_setup: async () => void (await fetch('https://api.example.com/hook')) },
+  });`;
+  const app = await load(await folderOf(source, 'scopes: []\n'));
+  const { ready } = await serviceProcess();
+  const installed = async () => {
+    const path = `/v1/integrations/${app.name}/installations`;
+    const answer = await fetch(`${ready.controlUrl}${path}`, {
+      headers: { authorization: `Bearer ${ready.token}` },
+    });
+    return ((await answer.json()) as { items: unknown[] }).items.length;
+  };
+  const before = await installed();
+  await expect(app.install({ organization: 'beach' })).rejects.toThrow('which no mock answers');
+  expect(await installed()).toBe(before);
+  const fetches = { 'https://api.example.com/hook': new Response() };
+  const fails = app.install({ organization: 'beach', fetches, spaces: { 'no space': {} } });
+  await expect(fails).rejects.toThrow('space');
+  expect(await installed()).toBe(before);
+  const installation = await app.install({ organization: 'beach', fetches });
+  expect(await (await installation.fetch()).text()).toBe('here');
+});
+
 test('a folder that cannot be published is refused with its problems and their places', async () => {
   await expect(load(await folderOf('export default ;', 'scopes: []\n'))).rejects.toThrow(
     /cannot be published:\n {2}index\.js:1:16: Unexpected ";"/,

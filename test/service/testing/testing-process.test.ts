@@ -1,8 +1,13 @@
-/** The service of `@annex/testing` ends with the process of the tests, however that ends. */
+/**
+ * The service of `@annex/testing` ends with the process of the tests, however that ends, and no fake
+ * of that process reaches it.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { folderOf } from '../../support/testing-folders.ts';
 
 const KIT = new URL('../../../packages/testing/src/index.ts', import.meta.url).href;
 const PROCESS = new URL('../../../packages/testing/src/service-process.ts', import.meta.url).href;
@@ -52,4 +57,46 @@ test('a process that is killed takes its service along', async () => {
   child.kill('SIGKILL');
   await exited;
   await refused(url);
+});
+
+/** What a library for fakes replaces, by functions that never do anything. */
+const FAKES: Readonly<Record<string, string>> = {
+  'the timers of node:test': `(await import('node:test')).mock.timers.enable();`,
+  'timers that never run': `
+    for (const name of ['setTimeout', 'setInterval', 'setImmediate']) globalThis[name] = () => undefined;`,
+  'a clock that stands': `performance.now = Date.now = () => 0; process.hrtime = () => [0, 0];`,
+  'ticks and microtasks that never run': `process.nextTick = globalThis.queueMicrotask = () => undefined;`,
+  'a fetch that refuses': `globalThis.fetch = () => Promise.reject(new Error('no network in tests'));`,
+};
+
+test.each(Object.entries(FAKES))('%s do not reach it', async (_name, fake) => {
+  const fetching = await folderOf(
+    `export default { async fetch(request) {
+    const form = await (await request.formData()).get('event');
+    const { method } = JSON.parse(form).request;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const answer = await fetch('https://api.example.com/', { method: 'POST', body: method });
+    return new Response(await answer.text(), { headers: { 'x-up': answer.headers.get('x-up') } });
+  } };`,
+    'scopes: []\n',
+  );
+  const child = testProcess(
+    `${fake}
+    const app = await load('${fetching}', { fetches: {
+      'POST https://api.example.com/': async (request) =>
+        Response.json([await request.text()], { headers: { 'x-up': 'mocked' } }),
+    } });
+    const installation = await app.install({ configuration: { any: 'value' } });
+    const form = new FormData();
+    form.append('file', new File(['abc'], 'n.txt'));
+    for (const body of ['text', form, new URLSearchParams('a=b'), new Uint8Array([1])]) {
+      const answer = await installation.fetch('/', { method: 'POST', body });
+      console.log(answer.status, answer.headers.get('x-up'), JSON.stringify(await answer.clone().json()), answer.bodyUsed);
+    }
+    await installation.advance('1h');
+    await app.close();
+    process.exit();`,
+  );
+  const [out] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  expect(out.split('\n').slice(1, -1)).toEqual(Array(4).fill('200 mocked ["POST"] false'));
 });
