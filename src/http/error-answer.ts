@@ -43,10 +43,15 @@ export function routeUnknown(
   return new AnnexError('ROUTE_UNKNOWN', `No route ${method} ${withoutTokens(path)}.${hint}`);
 }
 
-/** For a path that belongs to the other listener, or lacks the version of the API. */
+/** A version of the API that there is not. */
+const OTHER_VERSION = /^\/(v(?!1\/)\d{1,8})\//;
+
+/** For a path of the other listener, or without a version of the API, or with an unknown one. */
 function otherPlace(path: string, allowedMethods: AllowedMethods): string {
   if (ENDPOINT_KEY.test(path.slice(1).split('/', 1)[0] ?? ''))
     return ' This is the control listener; endpoints are on the public listener (--public-port, by default 7701).';
+  const [, version] = OTHER_VERSION.exec(path) ?? [];
+  if (version !== undefined) return ` Unsupported version ${version}: the API has v1 alone.`;
   if (path.startsWith('/v1/') || allowedMethods.of(`/v1${path}`).length === 0) return '';
   return ' Paths of the API begin with /v1.';
 }

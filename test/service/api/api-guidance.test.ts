@@ -71,6 +71,9 @@ test.each([
     'No route POST /integrations/x/installations. Paths of the API begin with /v1.',
   ],
   ['GET', '/nothing', 'No route GET /nothing.'],
+  ['GET', '/v2/events', 'No route GET /v2/events. Unsupported version v2: the API has v1 alone.'],
+  ['POST', '/v01/events', 'No route POST /v01/events. Unsupported version v01: the API has v1 alone.'],
+  ['GET', '/v1/v2/events', 'No route GET /v1/v2/events.'],
   [
     'POST',
     `/${'a'.repeat(32)}/v1`,
