@@ -74,11 +74,12 @@ async function components(folder: string): Promise<object> {
   return {};
 }
 
-async function testing(folder: string, { version }: Manifest): Promise<object> {
+async function testing(folder: string): Promise<object> {
   const into = join(folder, 'dist');
-  // It has the client in it. Of the service it has types alone: that is another process.
+  // It has the client in it. Of the service it has types alone: that is another process. It does not
+  // name the package of that: npm would look for it in a registry.
   await compile({ config: 'packages/testing/tsconfig.json', root: '.', into });
-  return { dependencies: { annex: version } };
+  return {};
 }
 
 /** Folder below `packages/` → what makes it. */
@@ -106,8 +107,20 @@ export async function buildPackages(into: string): Promise<readonly string[]> {
   const prebuilt: Prebuilt = { sdkDeclarations: await joinedDeclarations(join(into, 'sdk/dist')) };
   await writePrebuilt(join(into, 'annex/dist/prebuilt'), prebuilt);
   await Promise.all(folders.map((folder) => pack(folder, into)));
+  await carryArchives(into);
   const names = await readdir(into);
   return names.filter((name) => name.endsWith('.tgz')).map((name) => join(into, name));
+}
+
+/**
+ * Puts all archives into that of `annex`, whose service and `annex new` offer them. The one of
+ * `annex` that it carries has none itself.
+ */
+async function carryArchives(into: string): Promise<void> {
+  const archives = (await readdir(into)).filter((name) => name.endsWith('.tgz'));
+  const carried = join(into, 'annex/dist/packages');
+  await Promise.all(archives.map((name) => cp(join(into, name), join(carried, name))));
+  await pack(join(into, 'annex'), into);
 }
 
 /** npm itself packs: what is in the archive is what it would publish. */

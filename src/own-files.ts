@@ -11,6 +11,22 @@ import { fileURLToPath } from 'node:url';
 const EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 const PREBUILT = new URL('../prebuilt/', import.meta.url);
 
+/**
+ * Archives of the npm packages of Annex: in a clone, those that `npm run packages` makes. No program
+ * and no page has npm look for them in a registry. Attack: packages of their names, which anybody
+ * may publish there.
+ */
+export const ARCHIVES = new URL(EXTENSION === '.ts' ? '../dist/' : '../packages/', import.meta.url);
+
+/** The program `annex`. */
+export const PROGRAM = fileURLToPath(
+  new URL(EXTENSION === '.ts' ? '../packages/annex/bin/annex.js' : '../../bin/annex.js', import.meta.url),
+);
+
+/** File of the archive of a package, as `npm pack` names it. */
+export const archiveName = (name: string, version: string): string =>
+  `${name.replace('@', '').replace('/', '-')}-${version}.tgz`;
+
 /** Texts that the package carries. */
 export const PREBUILT_FILES = {
   /** What cells and bundlers run, as JSON. */

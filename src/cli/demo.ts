@@ -3,6 +3,7 @@
  * serving for further requests until Ctrl-C.
  */
 import { join } from 'node:path';
+import { PROGRAM } from '../own-files.ts';
 import type { Service } from '../service.ts';
 import { FIXTURES, type TourEnd, tour } from './demo-tour.ts';
 import { DemoReceiver } from './demo-webhooks.ts';
@@ -64,10 +65,11 @@ export ANNEX_URL=${controlUrl}
 export ANNEX_TOKEN=${adminToken}
 export PLATFORM=${platformToken}
 
-npx annex integrations list
-npx annex call hello /any/path
-npx annex logs hello
-npx annex publish ${join(FIXTURES, 'hello')}
+annex() { node ${PROGRAM} "$@"; }
+annex integrations list
+annex call hello /any/path
+annex logs hello
+annex publish ${join(FIXTURES, 'hello')}
 curl ${endpoints['hello']}/any/path
 curl -X POST ${endpoints['confirmation']}/
 curl -H "Authorization: Bearer $PLATFORM" ${endpoints['counter']}/v1 \\

@@ -4,6 +4,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Type from 'typebox';
 import { ORGANIZATION_ID, PLAIN_INTEGRATION_NAME } from '../../model/identifiers.ts';
+import { ARCHIVES, archiveName } from '../../own-files.ts';
 import { VERSION } from '../../version.ts';
 import { type Command, defineCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
@@ -14,6 +15,9 @@ import { UsageError } from '../terminal/failure.ts';
 const ORGANIZATION = 'acme';
 /** How npm writes the path of a package on this disk. */
 const FILE = 'file:';
+const CLONE = fileURLToPath(new URL('../../..', import.meta.url)).replace(/[/\\]$/, '');
+/** Whether a clone runs, which can build what is not there yet. */
+const IS_CLONE = import.meta.url.endsWith('.ts');
 /** Longest name of an integration. */
 const NAME_CHARS_MAX = 63;
 
@@ -42,7 +46,7 @@ export const newCommand: Command = defineCommand({
     },
     sdk: {
       value: 'spec',
-      help: 'version of @annex/sdk, or the path of its package; default: the archive that a project above has it from, else the archive that this program was built with, else the version of this program',
+      help: 'path or URL of the package @annex/sdk; default: the archive that a project above has it from, else the archive beside this program',
     },
     testing: {
       value: 'spec',
@@ -70,21 +74,28 @@ export const newCommand: Command = defineCommand({
     if (template === undefined) return listed(context);
     const into = resolve(cwd, folder ?? template);
     const own = name ?? nameOf(into);
+    const [sdkSpec, testingSpec, annexSpec] = [
+      specOf('@annex/sdk', sdk, { into, cwd }),
+      specOf('@annex/testing', testing, { into, cwd }),
+      specOf('annex', annex, { into, cwd }),
+    ];
     const files = await writeNew({
       template,
       folder: into,
       name: own,
       organization: String(organization),
-      sdk: specOf('@annex/sdk', sdk, { into, cwd }),
-      testing: specOf('@annex/testing', testing, { into, cwd }),
-      annex: specOf('annex', annex, { into, cwd }),
+      sdk: sdkSpec,
+      testing: testingSpec,
+      annex: annexSpec,
     });
     const shown = relative(cwd, into) || '.';
     output.result({ template, folder: shown, name: own, files }, () => {
       for (const file of files) output.line(`${shown}/${file}`);
     });
-    const enter = shown === '.' ? '' : `cd ${shown} && `;
-    output.talk(`Next: ${enter}npm install && annex dev`);
+    const isBuilt = [sdkSpec, testingSpec, annexSpec].every(isThere);
+    const build = isBuilt ? [] : [`npm run packages --prefix ${CLONE}`];
+    const enter = shown === '.' ? [] : [`cd ${shown}`];
+    output.talk(`Next: ${[...build, ...enter, 'npm install', 'npm run dev'].join(' && ')}`);
     return undefined;
   },
 });
@@ -128,29 +139,36 @@ function nameOf(folder: string): string {
 const givenSpec = (spec: string, cwd: string): string =>
   existsSync(resolve(cwd, spec)) ? `${FILE}${resolve(cwd, spec)}` : spec;
 
-/** What `package.json` of the new folder says of a package. */
+/**
+ * What `package.json` of the new folder says of a package. Never a version: npm would ask a registry
+ * for the name, which anybody may have taken there.
+ */
 const specOf = (
   name: string,
   given: string | undefined,
   { into, cwd }: { into: string; cwd: string },
 ): string => {
   if (given !== undefined) return givenSpec(given, cwd);
-  return packedSpec(name, dirname(into)) ?? builtSpec(name) ?? VERSION;
+  return packedSpec(name, dirname(into)) ?? archiveSpec(name);
 };
 
-/** The archive that `npm run packages` has made in the clone whose sources run. */
-function builtSpec(name: string): string | undefined {
-  const archive = `${name.replace('@', '').replace('/', '-')}-${VERSION}.tgz`;
-  const path = fileURLToPath(new URL(`../../../dist/${archive}`, import.meta.url));
-  return existsSync(path) ? `${FILE}${path}` : undefined;
+/** The archive beside this program. In a clone it may still have to be made. */
+function archiveSpec(name: string): string {
+  const file = archiveName(name, VERSION);
+  const spec = `${FILE}${fileURLToPath(new URL(file, ARCHIVES))}`;
+  if (IS_CLONE || isThere(spec)) return spec;
+  const option = name === 'annex' ? 'annex' : name.slice('@annex/'.length);
+  const hint = `Name one: --${option} https://SERVICE/v1/packages/${file} has it from a service.`;
+  throw new UsageError(`This program has no archive of ${name}.`, { hint });
 }
 
-/**
- * The archive that the nearest project above has a package from: the registry may not have it then.
- */
+const isThere = (spec: string): boolean => !spec.startsWith(FILE) || existsSync(spec.slice(FILE.length));
+
+/** The archive that the nearest project above has a package from. */
 function packedSpec(name: string, folder: string): string | undefined {
   const spec = specIn(name, join(folder, 'package.json'));
   if (spec?.startsWith(FILE)) return `${FILE}${resolve(folder, spec.slice(FILE.length))}`;
+  if (spec !== undefined && /^https?:/.test(spec)) return spec;
   return spec !== undefined || dirname(folder) === folder ? undefined : packedSpec(name, dirname(folder));
 }
 

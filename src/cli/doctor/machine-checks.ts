@@ -15,7 +15,7 @@ const OTHERS = 0o077;
 export function checkNode(): Finding {
   const { node } = process.versions;
   if (Number(node.split('.', 1)[0]) >= NODE_MAJOR) return ok('node', `Node ${node}`);
-  const fix = 'Start annex by its own program, which brings Node 26: npx annex.';
+  const fix = 'Start annex by its own program, which brings Node 26.';
   return failed('node', `Node ${node}; a service needs ${NODE_MAJOR}`, fix);
 }
 

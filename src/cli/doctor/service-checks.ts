@@ -27,7 +27,12 @@ export async function checkService(context: CommandContext): Promise<ServiceFind
   const profile = ok('profile', `${url}, from ${urlFrom}`);
   const health = await checkHealth(context, connection);
   if (health.state === 'failed') return { findings: [profile, health], isServing: false };
-  const findings = [profile, health, checkVersion(context), await checkToken(context, connection)];
+  const findings = [
+    profile,
+    health,
+    checkVersion(context, connection.url),
+    await checkToken(context, connection),
+  ];
   return { findings, isServing: true };
 }
 
@@ -53,12 +58,16 @@ async function checkHealth(context: CommandContext, { url, token, tokenFrom }: C
   }
 }
 
-function checkVersion({ versions }: CommandContext): Finding {
+function checkVersion({ versions }: CommandContext, url: string): Finding {
   const [own, its] = versions();
   if (its === undefined)
     return warning('versions', `${own} here; the service tells none`, 'Update the service.');
   if (own === its) return ok('versions', `${own} on both sides`);
-  return warning('versions', `${own} here, ${its} in the service`, `Use its version: npx annex@${its}.`);
+  return warning(
+    'versions',
+    `${own} here, ${its} in the service`,
+    `Use its version: npm install ${url}/v1/packages/annex-${its}.tgz`,
+  );
 }
 
 async function checkToken(context: CommandContext, { url, token, tokenFrom }: Connection): Promise<Finding> {

@@ -88,6 +88,6 @@ function unknownRoute({ message }: AnnexError, { url, versions }: Asked, details
   if (own === its) return [message, details('`annex api GET /v1/openapi.json` lists the routes.')];
   return [
     `The service is Annex ${its} and does not have this route; this command line is ${own}.`,
-    details(`Use a command line of its version: npx annex@${its}`),
+    details(`Use a command line of its version: npm install ${url}/v1/packages/annex-${its}.tgz`),
   ];
 }

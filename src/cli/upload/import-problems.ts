@@ -106,6 +106,9 @@ function installHint(name: string, importer: Package): string {
     if (existsSync(toDisk(`${folder}/.pnp.cjs`)))
       return 'Yarn keeps packages in archives here. Write "nodeLinker: node-modules" to .yarnrc.yml and run "yarn install".';
   }
+  // Attack: a package that somebody else publishes under a name of ours.
+  if (name === 'annex' || name.startsWith('@annex/'))
+    return 'Install its archive, which no registry has: "GET /v1/packages" of the service lists them.';
   const isDeclared = existsSync(toDisk(`${importer.folder}/package.json`));
   return isDeclared
     ? `Run "npm install ${name}" in the folder, or "npm install" where package.json has it already.`

@@ -67,6 +67,7 @@ import { jsonSchemasRoutes } from './json-schemas.ts';
 import { answerListForms } from './list-forms.ts';
 import { logsRoutes } from './logs.ts';
 import { countOrders } from './order-rate.ts';
+import { packagesRoutes } from './packages.ts';
 import { type ProductApiParts, productApiRoutes } from './product/product-api.ts';
 import { jwksRoute, statementKeysRoutes } from './product/statement-keys.ts';
 import { tokensRoutes } from './tokens.ts';
@@ -162,6 +163,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
     });
     root.get('/v1/openapi.json', { schema: { hide: true } }, async () => root.swagger());
     jsonSchemasRoutes(root);
+    packagesRoutes(root, parts.origins);
     jwksRoute(root, parts.statementKeys);
     root.register(
       async (api) => {

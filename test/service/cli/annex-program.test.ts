@@ -102,7 +102,9 @@ describe('the wrong service', () => {
     const env = await answering(404, error('ROUTE_UNKNOWN', 'No route.'), { 'annex-version': '99.1.0' });
     const { code, stderr } = await annex({ words, env });
     expect(code).toBe(1);
-    expect(stderr).toContain('Use a command line of its version: npx annex@99.1.0');
+    expect(stderr).toContain(
+      `Use a command line of its version: npm install ${String(env['ANNEX_URL'])}/v1/packages/annex-99.1.0.tgz`,
+    );
   });
 
   test('text of a service in an error cannot control the terminal', async () => {

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { buildPackages } from '../../../packages/build.ts';
 import { TEMPLATE_SUMMARIES, type Template, writeNew } from '../../../src/cli/new-folder.ts';
 import { PostgresCluster } from '../../support/nodes/postgres-cluster.ts';
-import { nodeFolders, npm } from '../../support/packages/nodes.ts';
+import { askedRegistry, nodeFolders, npm } from '../../support/packages/nodes.ts';
 import { UserFolder } from '../../support/packages/user-folder.ts';
 import { needs } from '../../support/programs.ts';
 
@@ -196,6 +196,71 @@ describe('the bin', () => {
       /^annex: Annex runs on Node 26, this is v20\..*Install annex again, without `--omit=optional`\.$/m,
     );
   });
+});
+
+describe('without a registry that has the packages', () => {
+  const isOurs = (path: string) => /^\/(annex|@annex\/)/.test(path);
+
+  test(
+    'a service offers them, of its own version',
+    async () => {
+      const service = await user.serve('data-offers', nodeFolder('22'));
+      const listed = await (await fetch(`${service.control}/v1/packages`)).json();
+      const { items } = listed as { items: { name: string; url: string }[] };
+      expect(items.map(({ name }) => name)).toEqual([
+        ...['annex', '@annex/sdk', '@annex/testing', '@annex/client', '@annex/components'],
+      ]);
+      const into = join(base, 'offered');
+      const urls = items.filter(({ name }) => name !== '@annex/components').map(({ url }) => url);
+      const registry = await askedRegistry(isOurs);
+      const offered = await UserFolder.install(
+        into,
+        [`--registry=${registry.url}`, ...urls],
+        nodeFolder('22'),
+      );
+      await registry.stop();
+      expect(registry.asked.filter(isOurs)).toEqual([]);
+      // What a service offers as `annex` works alone, and takes the others from where it came from.
+      const { code, stderr } = await offered.run(['npx', '--no', 'annex', 'new', 'hello'], nodeFolder('22'));
+      expect({ code, stderr }).toMatchObject({ code: 0 });
+      const { devDependencies } = JSON.parse(await readFile(join(into, 'hello/package.json'), 'utf8'));
+      expect(devDependencies).toMatchObject({ annex: items[0]?.url, '@annex/sdk': items[1]?.url });
+      await service.stop('SIGTERM');
+    },
+    SET_UP_MS,
+  );
+
+  // Attack: dependency confusion. Somebody publishes "annex" or "@annex/sdk" on the registry.
+  test(
+    'the path that `annex new` prints outside of a project is tested and checked, and npm asks for none of them',
+    async () => {
+      const registry = await askedRegistry(isOurs);
+      onTestFinished(() => registry.stop());
+      const newcomer = await UserFolder.install(join(base, 'newcomer'), [], nodeFolder('22'));
+      const program = join(user.path, 'node_modules/.bin/annex');
+      const { code, stderr } = await newcomer.run([program, 'new', 'hello'], nodeFolder('22'));
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: 'Next: cd hello && npm install && npm run dev\n',
+      });
+      const folder = join(newcomer.path, 'hello');
+      await npm(['install', `--registry=${registry.url}`], folder, nodeFolder('22'));
+      expect(registry.asked).toContain('/vitest');
+      const tests = [
+        join(folder, 'node_modules/.bin/vitest'),
+        'run',
+        '--root',
+        folder,
+        '--testTimeout=60000',
+      ];
+      expect(await newcomer.run(tests, nodeFolder('22'))).toMatchObject({ code: 0 });
+      expect(await npm(['run', 'check'], folder, nodeFolder('22'))).toContain('hello can be published');
+      const alone = [archives.get('annex-testing') ?? '', `--registry=${registry.url}`];
+      await UserFolder.install(join(base, 'testing-alone'), alone, nodeFolder('22'));
+      expect(registry.asked.filter(isOurs)).toEqual([]);
+    },
+    SET_UP_MS,
+  );
 });
 
 /** Writes all templates. Their code is one program; their tests need a test runner. */

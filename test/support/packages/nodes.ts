@@ -3,7 +3,10 @@
  * one of npm. The npm packages promise to work on them.
  */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -74,4 +77,36 @@ async function machineNode(): Promise<{ major: string; path: string } | undefine
   } catch {
     return undefined;
   }
+}
+
+/** A registry that says what it was asked. */
+export interface AskedRegistry {
+  readonly url: string;
+  /** Paths, decoded. */
+  readonly asked: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Has the registry of the machine behind it, for all names but those of Annex, which it lacks. */
+export async function askedRegistry(isOurs: (path: string) => boolean): Promise<AskedRegistry> {
+  const real = (await run('npm', ['config', 'get', 'registry'], { env: userVariables() })).stdout.trim();
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(request.url ?? '');
+    asked.push(path);
+    if (isOurs(path)) response.writeHead(404);
+    else response.writeHead(307, { location: new URL((request.url ?? '').slice(1), real).href });
+    response.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    asked,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
 }
