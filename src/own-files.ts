@@ -12,9 +12,9 @@ const EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 const PREBUILT = new URL('../prebuilt/', import.meta.url);
 
 /**
- * Archives of the npm packages of Annex: in a clone, those that `npm run packages` makes. No program
- * and no page has npm look for them in a registry. Attack: packages of their names, which anybody
- * may publish there.
+ * Archives of the npm packages of Annex: in a clone, those that `npm run packages` makes. No
+ * program and no page has npm look for them in a registry. Attack: packages of their names, which
+ * anybody may publish there.
  */
 export const ARCHIVES = new URL(EXTENSION === '.ts' ? '../dist/' : '../packages/', import.meta.url);
 

@@ -140,8 +140,8 @@ const givenSpec = (spec: string, cwd: string): string =>
   existsSync(resolve(cwd, spec)) ? `${FILE}${resolve(cwd, spec)}` : spec;
 
 /**
- * What `package.json` of the new folder says of a package. Never a version: npm would ask a registry
- * for the name, which anybody may have taken there.
+ * What `package.json` of the new folder says of a package. Never a version: npm would ask a
+ * registry for the name, which anybody may have taken there.
  */
 const specOf = (
   name: string,

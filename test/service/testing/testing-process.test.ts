@@ -1,6 +1,6 @@
 /**
- * The service of `@annex/testing` ends with the process of the tests, however that ends, and no fake
- * of that process reaches it.
+ * The service of `@annex/testing` ends with the process of the tests, however that ends, and no
+ * fake of that process reaches it.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
