@@ -1,8 +1,8 @@
 /**
  * `node:os`: answers that say nothing about the machine, and the numbers of Linux.
  */
-import table from 'node-tables/os.json';
-import { unavailable, validateInt32, validateInteger } from './errors.ts';
+import { dlopen, errno, priority, signals, UV_UDP_REUSEADDR } from 'node-tables/os.json';
+import { nodeError, validateInt32 } from './errors.ts';
 import { process } from './process.ts';
 
 /** A function of which a text is made by calling it: `${os.arch}`. */
@@ -15,11 +15,11 @@ export const devNull = '/dev/null';
 /** Tables of Node.js have no prototype; that of signals cannot be changed. */
 const bare = (values: object): object => Object.assign(Object.create(null), values);
 export const constants: object = /* @__PURE__ */ bare({
-  ...table,
-  dlopen: /* @__PURE__ */ bare(table.dlopen),
-  errno: /* @__PURE__ */ bare(table.errno),
-  signals: /* @__PURE__ */ Object.freeze(bare(table.signals)),
-  priority: /* @__PURE__ */ bare(table.priority),
+  UV_UDP_REUSEADDR,
+  dlopen: /* @__PURE__ */ bare(dlopen),
+  errno: /* @__PURE__ */ bare(errno),
+  signals: /* @__PURE__ */ Object.freeze(bare(signals)),
+  priority: /* @__PURE__ */ bare(priority),
 });
 export const arch = /* @__PURE__ */ answering(() => '');
 export const availableParallelism = /* @__PURE__ */ answering(() => 1);
@@ -44,15 +44,33 @@ export const uptime = /* @__PURE__ */ answering(() => 0);
 export const userInfo = (): object => ({ uid: -1, gid: -1, username: '', homedir: '/', shell: null });
 export const version = /* @__PURE__ */ answering(() => '');
 
+/** What was set for the only process there is: it changes nothing. */
+let ownPriority = 0;
+
 export function getPriority(pid = 0): number {
   validateInt32(pid, 'pid');
-  return 0;
+  checkProcess('getpriority', pid);
+  return ownPriority;
 }
-export function setPriority(pid: number, priority?: number): never {
+export function setPriority(pid: number, priority?: number): void {
   const [target, value] = priority === undefined ? [0, pid] : [pid, priority];
   validateInt32(target, 'pid');
-  validateInteger(value, 'priority', -20, 19);
-  throw unavailable('os.setPriority');
+  validateInt32(value, 'priority', -20, 19);
+  checkProcess('setpriority', target);
+  ownPriority = value;
+}
+
+function checkProcess(name: string, pid: number): void {
+  if (pid === 0 || pid === process.pid) return;
+  const syscall = `uv_os_${name}`;
+  const message = `A system error occurred: ${syscall} returned ESRCH (no such process)`;
+  const info = { errno: -3, code: 'ESRCH', message: 'no such process', syscall };
+  throw Object.assign(nodeError(Error, 'ERR_SYSTEM_ERROR', message, checkProcess), {
+    name: 'SystemError',
+    info,
+    errno: info.errno,
+    syscall,
+  });
 }
 
 const os = {

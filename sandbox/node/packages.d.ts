@@ -38,14 +38,13 @@ declare module 'node-tables/buffer.json' {
   export default limits;
 }
 
-declare module '@jspm/core/nodelibs/util' {
-  const util: Record<string, unknown>;
-  export default util;
-}
-
 declare module 'node-tables/os.json' {
-  const table: Readonly<Record<'dlopen' | 'errno' | 'signals' | 'priority', Record<string, number>>>;
-  export default table;
+  type Numbers = Readonly<Record<string, number>>;
+  export const dlopen: Numbers;
+  export const errno: Numbers;
+  export const priority: Numbers;
+  export const signals: Numbers;
+  export const UV_UDP_REUSEADDR: number;
 }
 
 declare module 'node-tables/system-errors.json' {
@@ -98,4 +97,12 @@ declare module 'readable-stream/lib/stream.js' {
 declare module 'readable-stream/lib/stream/promises.js' {
   const promises: { readonly finished: unknown; readonly pipeline: unknown };
   export default promises;
+}
+
+declare module 'punycode' {
+  const punycode: Readonly<
+    Record<'decode' | 'encode' | 'toASCII' | 'toUnicode', (text: string) => string>
+  > & { readonly version: string; readonly ucs2: object };
+  export const toUnicode: (domain: string) => string;
+  export default punycode;
 }

@@ -10,12 +10,10 @@
 import { posix } from 'node:path';
 import { browserReplacement } from './package-entry.ts';
 
-const JSPM = 'node_modules/@jspm/core/nodelibs/browser/';
-
 /** Module → file among the sources of `node-source.ts`. */
 const CARRIED: Readonly<Record<string, string>> = {
-  assert: `${JSPM}assert.js`,
-  'assert/strict': `${JSPM}assert/strict.js`,
+  assert: 'node/assert.ts',
+  'assert/strict': 'node/assert-strict.ts',
   async_hooks: 'node/async-hooks.ts',
   buffer: 'node/buffer.ts',
   console: 'node/console.ts',
@@ -29,7 +27,7 @@ const CARRIED: Readonly<Record<string, string>> = {
   'path/win32': 'node/path-win32.ts',
   perf_hooks: 'node/perf-hooks.ts',
   process: 'node/process.ts',
-  punycode: `${JSPM}punycode.js`,
+  punycode: 'node/punycode.ts',
   querystring: 'node/querystring.ts',
   stream: 'node/stream.ts',
   'stream/consumers': 'node/stream-consumers.ts',
@@ -40,9 +38,9 @@ const CARRIED: Readonly<Record<string, string>> = {
   timers: 'node/timers.ts',
   'timers/promises': 'node/timers-promises.ts',
   tty: 'node/tty.ts',
-  url: `${JSPM}url.js`,
+  url: 'node/url.ts',
   util: 'node/util.ts',
-  'util/types': `${JSPM}util/types.js`,
+  'util/types': 'node/types.ts',
   zlib: 'node/zlib.ts',
 };
 
@@ -139,10 +137,10 @@ export function carryingFile(specifier: string, importer: string): string | unde
     const path = posix.join(posix.dirname(importer), specifier);
     return posix.extname(path) === '' ? `${path}.js` : path;
   }
-  const [, library] = /^@jspm\/core\/nodelibs\/([\w/-]+)$/.exec(specifier) ?? [];
-  if (library !== undefined) return `node_modules/@jspm/core/nodelibs/browser/${library}.js`;
   if (specifier.startsWith('node-tables/')) return specifier;
   if (specifier === 'pako') return 'node_modules/pako/dist/pako.mjs';
+  if (specifier === 'punycode') return 'node_modules/punycode/punycode.es6.js';
+  if (specifier === 'node-inspect-extracted') return `node_modules/${specifier}/dist/inspect.js`;
   if (/^(?:@noble\/hashes|readable-stream)\//.test(specifier)) return `node_modules/${specifier}`;
   return CARRIED[nodeModuleNamed(specifier) ?? ''];
 }

@@ -61,11 +61,7 @@ function readSources(): ReadonlyMap<string, string> {
 /** Adds a file and, if it belongs to a package, what it imports; own files are all there. */
 function add(sources: Map<string, string>, path: string): void {
   if (sources.has(path)) return;
-  // A timer ends with its call: the queue of `nextTick` in `@jspm/core` would wait for it for ever.
-  const source = readFileSync(locate(path), 'utf8').replace(
-    'setTimeout(drainQueue, 0)',
-    'queueMicrotask(drainQueue)',
-  );
+  const source = readFileSync(locate(path), 'utf8');
   sources.set(path, source);
   for (const [, specifier = ''] of source.matchAll(IMPORT)) {
     const file = carryingFile(specifier, path);

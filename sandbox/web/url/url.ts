@@ -25,6 +25,12 @@ class Parsed {
   }
 }
 
+/** With the code that the error has in Node.js: packages of npm look at it. */
+function invalidUrl(input: string): TypeError {
+  const error = new TypeError(`Invalid URL: ${input.slice(0, 128)}`);
+  return Object.assign(error, { code: 'ERR_INVALID_URL', input });
+}
+
 export class URL {
   #url: UrlRecord;
   /** Made at first use. */
@@ -38,7 +44,7 @@ export class URL {
     requireArguments(arguments.length, 1, 'URL');
     const text = toUSVString(url);
     const record = parseRecord(text, base === undefined ? undefined : toUSVString(base));
-    if (record === null) throw new TypeError(`Invalid URL: ${text.slice(0, 128)}`);
+    if (record === null) throw invalidUrl(text);
     this.#url = record;
   }
 
@@ -60,7 +66,7 @@ export class URL {
   set href(value: unknown) {
     const text = toUSVString(value);
     const record = parseRecord(text, undefined);
-    if (record === null) throw new TypeError(`Invalid URL: ${text.slice(0, 128)}`);
+    if (record === null) throw invalidUrl(text);
     this.#url = record;
     this.#resetParams();
   }

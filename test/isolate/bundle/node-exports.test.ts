@@ -27,54 +27,29 @@ const ABSENT = builtinModules.filter((name) => {
 });
 const MODULES = [...CARRIED, ...ABSENT];
 
+/** Functions that Node.js 23 removed from `util`, and that packages of npm still use. */
+const OLD = `
+    +isBoolean +isBuffer +isDate +isError +isFunction +isNull +isNullOrUndefined +isNumber +isObject
+    +isPrimitive +isRegExp +isString +isSymbol +isUndefined +log`;
+
 /**
  * Where a module differs from that of Node.js, as an import or as a member of the default export:
  * `-name` is missing, `+name` is more, `~name` is of another kind.
  */
 const DIFFERENCES: Readonly<Record<string, string>> = {
-  assert: '-Assert -doesNotMatch -match -partialDeepStrictEqual',
-  'assert/strict': '+CallTracker -Assert -partialDeepStrictEqual',
-  console: `
-    -Console -assert -clear -context -count -countReset -createTask -dir -dirxml -group -groupCollapsed
-    -groupEnd -profile -profileEnd -table -time -timeEnd -timeLog -timeStamp`,
-  process: `
-    +addListener +browser +listenerCount +listeners +off +on +once +prependListener +process
-    +removeAllListeners +removeListener -_debugEnd -_debugProcess -_events -_eventsCount
-    -_exiting -_fatalException -_getActiveHandles -_getActiveRequests -_kill -_linkedBinding
-    -_maxListeners -_preload_modules -_rawDebug -_startProfilerIdleNotifier
-    -_stopProfilerIdleNotifier -_tickCallback -abort -addUncaughtExceptionCaptureCallback
-    -allowedNodeEnvironmentFlags -argv0 -availableMemory -binding -chdir -config
-    -constrainedMemory -cpuUsage -debugPort -dlopen -domain -execArgv -execve -exitCode
-    -features -finalization -getActiveResourcesInfo -getBuiltinModule -getegid -geteuid -getgid -getgroups
-    -getuid -hasUncaughtExceptionCaptureCallback -initgroups -kill -loadEnvFile -memoryUsage -moduleLoadList
-    -openStdin -ppid -reallyExit -ref -release -report -resourceUsage -setSourceMapsEnabled
-    -setUncaughtExceptionCaptureCallback -setegid -seteuid -setgid -setgroups -setuid -sourceMapsEnabled
-    -stderr -stdin -stdout -threadCpuUsage -umask -unref`,
-  sys: `
-    +isBoolean +isBuffer +isDate +isError +isFunction +isNull +isNullOrUndefined +isNumber +isObject
-    +isPrimitive +isRegExp +isString +isSymbol +isUndefined +log -MIMEParams -MIMEType -_errnoException
-    -_exceptionWithHostPort -convertProcessSignalToExitCode -debounce -diff -getCallSites -getSystemErrorMap
-    -getSystemErrorMessage -getSystemErrorName -markPromiseAsHandled -parseArgs -parseEnv -setTraceSigInt
-    -throttle -transferableAbortController -transferableAbortSignal`,
-  url: '-URLPattern -URLSearchParams -domainToASCII -domainToUnicode -fileURLToPathBuffer -urlToHttpOptions',
-  util: `
-    +isBoolean +isBuffer +isDate +isError +isFunction +isNull +isNullOrUndefined +isNumber +isObject
-    +isPrimitive +isRegExp +isString +isSymbol +isUndefined +log -MIMEParams -MIMEType -_errnoException
-    -_exceptionWithHostPort -convertProcessSignalToExitCode -debounce -diff -getCallSites -getSystemErrorMap
-    -getSystemErrorMessage -getSystemErrorName -markPromiseAsHandled -parseArgs -parseEnv -setTraceSigInt
-    -throttle -transferableAbortController -transferableAbortSignal`,
+  process: '+browser +process',
+  sys: OLD,
+  util: OLD,
   domain: '~_stack ~active',
   inspector: '~DOMStorage ~Network ~NetworkResources ~console',
   http2: '~constants',
   readline: '~promises',
   v8: '~promiseHooks ~startupSnapshot',
-  'util/types': `
-    +isWebAssemblyCompiledModule -isCryptoKey -isExternal -isFloat16Array -isKeyObject
-    -isModuleNamespaceObject -isProxy ~isCryptoKey ~isKeyObject`,
 };
 
 /** Functions that cannot work in an isolate: each throws at its use, by its name. */
 const THROWING: Readonly<Record<string, string>> = {
+  console: 'context',
   crypto: `
     Certificate Cipheriv Decipheriv DiffieHellman DiffieHellmanGroup ECDH Sign Verify X509Certificate argon2
     argon2Sync checkPrime checkPrimeSync createCipheriv createDecipheriv createDiffieHellman
@@ -93,6 +68,9 @@ const THROWING: Readonly<Record<string, string>> = {
     brotliCompressSync brotliDecompress brotliDecompressSync createBrotliCompress createBrotliDecompress
     createZipArchive createZipArchiveSync createZstdCompress createZstdDecompress getMaxZipContentSize
     setMaxZipContentSize zipFiles zstdCompress zstdCompressSync zstdDecompress zstdDecompressSync`,
+  path: 'matchesGlob',
+  process: 'abort binding dlopen execve exit loadEnvFile openStdin reallyExit',
+  util: 'debounce setTraceSigInt throttle',
 };
 
 /** Module → name → what its use throws. */
