@@ -3,7 +3,7 @@
  * functions and histograms of Node.js. An isolate has no event loop and shows no garbage
  * collection, so neither is measured.
  *
- * As in Node.js, `performance` is the one of the platform: its methods tell observers of entries.
+ * As in Node.js, `performance` is the one of the platform, with more members.
  */
 import { absentMembers } from './absent.ts';
 import { invalidArgType, missingArgs, nodeError, validateFunction, validateObject } from './errors.ts';
@@ -12,6 +12,8 @@ import { createHistogram, monitorEventLoopDelay, RecordableHistogram } from './h
 export const performance = globalThis.performance;
 const platform = globalThis as unknown as Record<string, { readonly prototype: object }>;
 export const { Performance, PerformanceEntry, PerformanceMark, PerformanceMeasure } = platform;
+export const { PerformanceResourceTiming } = platform;
+const Platform = platform['PerformanceObserver'] as unknown as PlatformObserverClass;
 
 interface Entry {
   readonly name: string;
@@ -19,11 +21,21 @@ interface Entry {
   readonly startTime: number;
   readonly duration: number;
 }
+interface PlatformObserverClass {
+  readonly supportedEntryTypes: readonly string[];
+  new (
+    heard: (list: { getEntries(): Entry[] }) => void,
+  ): {
+    observe(options: object): void;
+    disconnect(): void;
+    takeRecords(): Entry[];
+  };
+}
 type Heard = (list: PerformanceObserverEntryList, observer: PerformanceObserver) => void;
 
-const OBSERVED = ['function', 'mark', 'measure'];
 /** Records that an observer keeps until it is told of them. */
 const RECORDS_MAX = 1_000;
+/** Those that observe timed functions. */
 const observers = new Set<PerformanceObserver>();
 
 export class PerformanceObserverEntryList {
@@ -53,17 +65,18 @@ let enqueue: (entry: Entry) => void;
 
 export class PerformanceObserver {
   static get supportedEntryTypes(): readonly string[] {
-    return Object.freeze([...OBSERVED]);
+    return Object.freeze(['function', ...Platform.supportedEntryTypes]);
   }
 
   static {
     enqueue = (entry) => {
-      for (const observer of observers) if (observer.#types.has(entry.entryType)) observer.#take(entry);
+      for (const observer of observers) observer.#take(entry);
     };
   }
 
   readonly #heard: Heard;
-  #types: ReadonlySet<string> = new Set();
+  /** Hears of all but timed functions, which the platform does not know. */
+  readonly #platform = new Platform((list) => this.#tell(list.getEntries()));
   #records: Entry[] = [];
 
   constructor(heard: Heard) {
@@ -86,23 +99,27 @@ export class PerformanceObserver {
     if (entryTypes !== undefined && !Array.isArray(entryTypes)) {
       throw invalidArgType('options.entryTypes', 'string[]', entryTypes);
     }
-    this.#types = new Set(entryTypes ?? [...this.#types, type]);
-    if (buffered === true && type !== undefined) {
-      for (const entry of performance.getEntriesByType(type)) this.#take(entry);
-    }
-    observers.add(this);
+    const types: readonly unknown[] = entryTypes ?? [type];
+    const others = types.filter((one) => one !== 'function');
+    if (others.length < types.length) observers.add(this);
+    if (others.length === 0) return;
+    this.#platform.observe(entryTypes === undefined ? { type, buffered } : { entryTypes: others });
   }
 
   disconnect(): void {
     observers.delete(this);
+    this.#platform.disconnect();
     this.#records = [];
-    this.#types = new Set();
   }
 
   takeRecords(): Entry[] {
-    const records = this.#records;
+    const records = [...this.#records, ...this.#platform.takeRecords()];
     this.#records = [];
     return records;
+  }
+
+  #tell(entries: readonly Entry[]): void {
+    this.#heard.call(this, new PerformanceObserverEntryList(entries), this);
   }
 
   #take(entry: Entry): void {
@@ -111,8 +128,9 @@ export class PerformanceObserver {
     // The first one asks for the turn; it tells of those that follow until then.
     if (this.#records.length > 1) return;
     queueMicrotask(() => {
-      if (this.#records.length === 0) return;
-      this.#heard.call(this, new PerformanceObserverEntryList(this.takeRecords()), this);
+      const records = this.#records;
+      this.#records = [];
+      if (records.length > 0) this.#tell(records);
     });
   }
 }
@@ -155,19 +173,6 @@ function finish(fn: Function, startTime: number, passed: unknown[], histogram?: 
 /** As before the first turn of an event loop. */
 export const eventLoopUtilization = (): object => ({ idle: 0, active: 0, utilization: 0 });
 
-/** A method of the platform that names the arguments it needs, and tells observers of entries. */
-function observed(name: 'mark' | 'measure', ...needed: string[]): Function {
-  const method = performance[name] as (...passed: unknown[]) => Entry;
-  return {
-    [name](this: unknown, ...passed: unknown[]): Entry {
-      if (passed.length < needed.length) throw missingArgs(...needed);
-      const entry = method.apply(performance, passed);
-      enqueue(entry);
-      return entry;
-    },
-  }[name] as Function;
-}
-
 function withNames(name: 'getEntriesByName' | 'getEntriesByType', needed: string): Function {
   const method = performance[name] as (...passed: unknown[]) => Entry[];
   return {
@@ -179,8 +184,6 @@ function withNames(name: 'getEntriesByName' | 'getEntriesByType', needed: string
 }
 
 const added = {
-  mark: observed('mark', 'name'),
-  measure: observed('measure', 'name'),
   getEntriesByName: withNames('getEntriesByName', 'name'),
   getEntriesByType: withNames('getEntriesByType', 'type'),
   timerify,
@@ -204,12 +207,8 @@ export const constants = Object.freeze({
   NODE_PERFORMANCE_GC_FLAGS_SCHEDULE_IDLE: 64,
 });
 
-const absent = absentMembers('perf_hooks', [
-  'PerformanceResourceTiming',
-  'createSlidingWindowHistogram',
-  'importHistogram',
-]);
-export const { PerformanceResourceTiming, createSlidingWindowHistogram, importHistogram } = absent;
+const absent = absentMembers('perf_hooks', ['createSlidingWindowHistogram', 'importHistogram']);
+export const { createSlidingWindowHistogram, importHistogram } = absent;
 
 export { createHistogram, monitorEventLoopDelay };
 export default {
@@ -220,6 +219,7 @@ export default {
   PerformanceMeasure,
   PerformanceObserver,
   PerformanceObserverEntryList,
+  PerformanceResourceTiming,
   constants,
   createHistogram,
   eventLoopUtilization,

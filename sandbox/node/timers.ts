@@ -8,6 +8,7 @@
  */
 import { validateFunction } from './errors.ts';
 import { runSoon } from './immediates.ts';
+import { named } from './named.ts';
 import promises from './timers-promises.ts';
 
 type Task = (...values: unknown[]) => void;
@@ -130,20 +131,33 @@ class Immediate {
   }
 }
 
-export function setTimeout(task: Task, delay?: unknown, ...values: unknown[]): Timeout {
-  validateFunction(task, 'callback');
-  return new Timeout(task, delay, values, false);
-}
+/** @param promised what `util.promisify` makes of the function, which passes no error on */
+const withPromise = <F extends object>(timer: F, promised: () => unknown): F =>
+  Object.defineProperty(timer, Symbol.for('nodejs.util.promisify.custom'), {
+    get: promised,
+    enumerable: true,
+  });
+
+export const setTimeout = /* @__PURE__ */ withPromise(
+  function setTimeout(task: Task, delay?: unknown, ...values: unknown[]): Timeout {
+    validateFunction(task, 'callback');
+    return new Timeout(task, delay, values, false);
+  },
+  () => promises.setTimeout,
+);
 
 export function setInterval(task: Task, delay?: unknown, ...values: unknown[]): Timeout {
   validateFunction(task, 'callback');
   return new Timeout(task, delay, values, true);
 }
 
-export function setImmediate(task: Task, ...values: unknown[]): Immediate {
-  validateFunction(task, 'callback');
-  return new Immediate(task, values);
-}
+export const setImmediate = /* @__PURE__ */ withPromise(
+  function setImmediate(task: Task, ...values: unknown[]): Immediate {
+    validateFunction(task, 'callback');
+    return new Immediate(task, values);
+  },
+  () => promises.setImmediate,
+);
 
 export function clearTimeout(timer?: unknown): void {
   if (timer instanceof Timeout) timer.close();
@@ -157,7 +171,7 @@ export function clearImmediate(immediate?: unknown): void {
 }
 
 export { promises };
-export default {
+export default /* @__PURE__ */ named({
   setTimeout,
   clearTimeout,
   setImmediate,
@@ -165,4 +179,4 @@ export default {
   setInterval,
   clearInterval,
   promises,
-};
+});

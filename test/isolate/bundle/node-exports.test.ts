@@ -57,7 +57,7 @@ const THROWING: Readonly<Record<string, string>> = {
     decapsulate diffieHellman encapsulate generateKeyPair generateKeyPairSync generatePrime generatePrimeSync
     getDiffieHellman parsePKCS12 privateDecrypt privateEncrypt publicDecrypt publicEncrypt secureHeapUsed
     setEngine setFips sign verify`,
-  perf_hooks: 'PerformanceResourceTiming createSlidingWindowHistogram importHistogram',
+  perf_hooks: 'createSlidingWindowHistogram importHistogram',
   http: 'ClientRequest IncomingMessage OutgoingMessage Server ServerResponse createServer get request',
   https: 'Server createServer get request',
   http2: 'Http2ServerRequest connect createSecureServer createServer getDefaultSettings',

@@ -164,6 +164,10 @@ const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
     'util.callbackify(5)',
     "util.deprecate(() => 1, 'm', 5)",
     "util.promisify(setTimeout)(1, 'slept')",
+    "util.promisify(timers.setTimeout)(1, 'slept')",
+    "util.promisify(timers.setImmediate)('soon')",
+    'util.promisify(setTimeout) === require("timers/promises").setTimeout',
+    '[timers.setTimeout.name, timers.setTimeout.length, timers.setImmediate.name]',
     'util.promisify((value, done) => done(null, value + 1))(1)',
     'new Promise((resolve) => util.callbackify(async () => { throw null; })((error) => resolve([error.code, error.message, error.reason])))',
     'util.aborted({}, {})',
@@ -277,6 +281,7 @@ const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
 const CODE = `
   'use strict';
   const { Console } = require('console');
+  const timers = require('timers');
   const [assert, os, path, punycode, qs, url, util, process] =
     [require('assert'), require('os'), require('path'), require('punycode'), require('querystring'), require('url'), require('util'), require('process')];
   const plain = (value) => JSON.stringify(value, (_, one) => typeof one === 'bigint' ? one + 'n' : one) ?? String(value);
