@@ -149,6 +149,11 @@ export const ERRORS = {
     'caller',
     'The configuration has no property of this name, or not of the required type.',
   ),
+  CHOICES_FAILED: row(
+    502,
+    'integration',
+    'The choices of a `select` could not be read from their URL; the message says why.',
+  ),
   COMPLETIONS_INVALID: row(
     502,
     'integration',

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { PublishedScripts } from './calls/published-scripts.ts';
 import type { DeliveryIntake } from './delivery/open-intake.ts';
+import type { Egress } from './egress/egress.ts';
 import { ProductClient } from './egress/product-client.ts';
 import { watchProduct } from './egress/product-metrics.ts';
 import { controlRoutes } from './http/control/control-routes.ts';
@@ -27,6 +28,7 @@ export interface RouteParts {
   readonly targets: OpenTargets;
   readonly listeners: Listeners;
   readonly calls: Calls;
+  readonly egress: Egress;
   readonly publisher: Publisher;
   readonly delivery: DeliveryIntake;
   /** Present where the operator has named the product's API. */
@@ -41,6 +43,7 @@ export function registerRoutes(
     targets: { targets, runtimeTokens },
     listeners,
     calls,
+    egress,
     publisher,
     delivery,
     product,
@@ -88,6 +91,7 @@ export function registerRoutes(
     ...(product && { product }),
     dispatch,
     scripts,
+    egress,
     observer,
     publisher,
     metrics: exposition,

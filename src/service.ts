@@ -166,6 +166,7 @@ export async function startService(
     const product = createProduct(base, store, stops);
     registerRoutes(base, {
       ...{ processes, store, targets, listeners, calls, publisher, delivery },
+      egress: outbound.egress,
       ...product,
     });
     stops.push(() => listeners.control.close());

@@ -283,6 +283,11 @@ export interface ApiRoutes {
       readonly action?: {
         readonly action: string;
       };
+      /** Reads a page of choices of a `select` from its URL, and draws nothing. */
+      readonly choices?: {
+        /** With search and page in its query. */
+        readonly url: string;
+      };
       /** Where it is shown. */
       readonly context?: Readonly<Record<never, never>>;
       /** The user of the host product to whom it is shown. */

@@ -21,7 +21,7 @@ export interface ContentElements {
      * @example style="bold"
      */
     readonly style?: 'bold' | 'italic' | 'code' | 'strikethrough';
-    /** Between the tags: text and `<text>`, `<link>`. */
+    /** Between the tags: text and `<text>`, `<link>`, `<image>`. */
     readonly children?: TextChildren;
   };
   /**
@@ -48,7 +48,7 @@ export interface ContentElements {
    * @example <hint>At most ten.</hint>
    */
   hint: {
-    /** Between the tags: text and `<text>`, `<link>`. */
+    /** Between the tags: text and `<text>`, `<link>`, `<image>`. */
     readonly children?: TextChildren;
   };
   /**
@@ -111,7 +111,7 @@ export interface ContentElements {
      */
     readonly lineNumbers?: boolean | number;
     /**
-     * Name of the client state that holds the code. With it, the code can be edited.
+     * Name of the member of the state that holds the code. With it, the code can be edited.
      *
      * @example state="code"
      */

@@ -97,7 +97,7 @@ export interface FormElements {
    */
   textinput: {
     /**
-     * Name of the client state that holds the value.
+     * Name of the member of the state that holds the value.
      *
      * @example state="name"
      */
@@ -141,13 +141,13 @@ export interface FormElements {
    */
   select: {
     /**
-     * Name of the client state that holds the value.
+     * Name of the member of the state that holds the value.
      *
      * @example state="color"
      */
     readonly state: string;
     /**
-     * The choices, or the URL to fetch them from.
+     * The choices, or where they come from.
      *
      * @example options={[{ id: 'red', label: 'Red' }, { id: 'blue', label: 'Blue' }]}
      */
@@ -166,7 +166,8 @@ export interface FormElements {
                 /** Parameters of the query. */
                 readonly query?: Readonly<Record<string, Dynamic<string>>>;
               };
-        };
+        }
+      | Element;
     /**
      * `id` of the initial choice; a list with `multiple`.
      *
@@ -211,7 +212,7 @@ export interface FormElements {
    */
   switch: {
     /**
-     * Name of the client state that holds the value.
+     * Name of the member of the state that holds the value.
      *
      * @example state="daily"
      */
@@ -248,13 +249,13 @@ export interface FormElements {
    */
   radio: {
     /**
-     * Name of the client state that holds the value.
+     * Name of the member of the state that holds the value.
      *
      * @example state="size"
      */
     readonly state: string;
     /**
-     * Value in the client state when it is chosen.
+     * Value in the state when it is chosen.
      *
      * @example value="large"
      */
@@ -291,13 +292,13 @@ export interface FormElements {
    */
   checkbox: {
     /**
-     * Name of the client state that holds the value.
+     * Name of the member of the state that holds the value.
      *
      * @example state="days"
      */
     readonly state: string;
     /**
-     * Value in the client state when it is chosen.
+     * Value in the state when it is chosen.
      *
      * @example value="monday"
      */

@@ -117,7 +117,7 @@ export interface Control {
  * @example <select state="color" options={[{ id: 'red', label: 'Red', icon: 'star' }]} />
  */
 export interface SelectOption {
-  /** Value in the client state. */
+  /** Value in the state. */
   readonly id: string;
   /** Label of the choice. */
   readonly label: string;

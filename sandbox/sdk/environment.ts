@@ -55,6 +55,7 @@ export interface IntegrationUrls extends Urls {
 
 /** The integration, at the version that runs. */
 export interface IntegrationDetails {
+  /** What it is. */
   readonly object: 'integration';
   /** Unique name, from the manifest. */
   readonly name: string;

@@ -2240,8 +2240,8 @@ export interface BlocksUnfurlAnswer {
   /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
   readonly element: Readonly<Record<string, unknown>>;
   /**
-   * Whether its frames ask for the claims of the visitor. The scope `site:visitor:claims`
-   * permits it.
+   * Whether its frames may get the claims of the visitor: by the scope `site:visitor:claims`,
+   * unless the code declines.
    */
   readonly canAccessVisitorClaims?: boolean | undefined;
 }
@@ -2984,6 +2984,13 @@ export interface Render {
         readonly action: string;
       }
     | undefined;
+  /** Reads a page of choices of a `select` from its URL, and draws nothing. */
+  readonly choices?:
+    | {
+        /** With search and page in its query. */
+        readonly url: string;
+      }
+    | undefined;
   /** Where it is shown. */
   readonly context?: Readonly<Record<string, unknown>> | undefined;
   /** The user of the host product to whom it is shown. */
@@ -3004,6 +3011,13 @@ export interface RenderAt {
   readonly action?:
     | {
         readonly action: string;
+      }
+    | undefined;
+  /** Reads a page of choices of a `select` from its URL, and draws nothing. */
+  readonly choices?:
+    | {
+        /** With search and page in its query. */
+        readonly url: string;
       }
     | undefined;
   /** Where it is shown. */
@@ -3032,14 +3046,22 @@ export type Rendering =
       /** ContentKit to show, as `/v1/contentkit.schema.json` describes it. */
       readonly element: Readonly<Record<string, unknown>>;
       /**
-       * Whether its frames ask for the claims of the visitor. The scope `site:visitor:claims`
-       * permits it.
+       * Whether its frames may get the claims of the visitor: by the scope `site:visitor:claims`,
+       * unless the code declines.
        */
       readonly canAccessVisitorClaims?: boolean | undefined;
     }
   | {
       readonly type: 'complete';
       readonly returnValue?: unknown | undefined;
+    }
+  | {
+      readonly type: 'choices';
+      readonly choices: Page<{
+        readonly id: string;
+        readonly label: string;
+        readonly icon?: string | undefined;
+      }>;
     };
 
 export interface Replay {
@@ -3709,6 +3731,8 @@ export interface ErrorStatuses {
   readonly INSTALLATION_FULL: 409;
   /** The configuration has no property of this name, or not of the required type. */
   readonly PROPERTY_UNKNOWN: 404;
+  /** The choices of a `select` could not be read from their URL; the message says why. */
+  readonly CHOICES_FAILED: 502;
   /** The integration's `completion_url` did not answer `[{label, value}]`. */
   readonly COMPLETIONS_INVALID: 502;
   /** The integration has no component of this id; the message lists those it has. */

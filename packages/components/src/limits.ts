@@ -40,6 +40,8 @@ export const LIMITS = {
   stateKeys: 4_000,
   /** Actions that wait while another one runs. */
   waitingActions: 20,
+  /** Lists of choices whose chosen names are read before they are opened. */
+  namedSelects: 20,
   /** Modals above one another. */
   modals: 5,
   /** Answers that are cached. */

@@ -8,6 +8,8 @@
  * they are.
  */
 
+import type { ChoicePage } from '../../../src/model/contentkit/choice-page.ts';
+
 /** Any JSON object. */
 export type JsonObject = { readonly [member: string]: unknown };
 
@@ -21,6 +23,8 @@ export interface RenderRequest {
   readonly context?: JsonObject;
   /** What the user did, with bindings to client state resolved. Absent in the first request. */
   readonly action?: Action;
+  /** Asks for a page of choices from this URL, in place of a drawing. */
+  readonly choices?: { readonly url: string };
 }
 
 /** An action: its name, and any further members. */
@@ -33,6 +37,16 @@ export interface ElementRendering {
   readonly props: JsonObject;
   /** ContentKit: a `block`, a `modal` or a `configuration`. */
   readonly element: JsonObject;
+  /** Whether its frames may get the claims of the visitor. */
+  readonly canAccessVisitorClaims?: true;
+}
+
+/** The page of the product that the component is shown on, as frames get it. */
+export interface ShownPage {
+  readonly id: string;
+  /** From the root of the site, without a slash at its beginning. */
+  readonly path: string;
+  readonly title: string;
 }
 
 /** The component is closed, and hands this value to its opener. */
@@ -41,8 +55,14 @@ export interface CompleteRendering {
   readonly returnValue?: unknown;
 }
 
+/** A page of choices (docs/contract/components.md#choices-from-a-url). */
+export interface ChoicesRendering {
+  readonly type: 'choices';
+  readonly choices: ChoicePage;
+}
+
 /** The body of an answer with status 200. */
-export type Rendering = ElementRendering | CompleteRendering;
+export type Rendering = ElementRendering | CompleteRendering | ChoicesRendering;
 
 /** The body of any other answer. */
 export interface RenderErrorBody {

@@ -175,16 +175,29 @@ export class Component {
   }
 
   async #render(action?: Action): Promise<void> {
+    const state = this.#state && { ...this.#state, ...this.#values() };
     const drawing = await this.#parts.render({
       componentId: this.componentId,
       props: this.#props,
-      ...(this.#state && { state: this.#state }),
+      ...(state && { state }),
       ...(action && { action }),
     });
     if (drawing.type === 'complete') return this.#close(drawing.returnValue as Values | undefined);
+    if (drawing.type !== 'element') return;
     this.#element = drawing.element as unknown as ContentKitElement;
     this.#state = drawing.state;
     this.#props = drawing.props;
+    // A field follows what the code has set.
+    for (const key of this.#filled.keys())
+      if (key in drawing.state && JSON.stringify(drawing.state[key]) !== JSON.stringify(state?.[key]))
+        this.#filled.delete(key);
+  }
+
+  /** Values of the fields that are shown, which each action sends with the state. */
+  #values(): Values {
+    const fields = this.#element === undefined ? [] : fieldsOf(this.#element);
+    const values = fields.map(({ key }) => [key, this.#valueOf(key)] as const);
+    return Object.fromEntries(values.filter(([, value]) => value !== undefined));
   }
 
   /** With the client state in the place of its bindings. */
@@ -196,9 +209,11 @@ export class Component {
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.#bound(each)]));
   }
 
-  /** What was filled in, else the initial value of the field. */
+  /** What was filled in, else the member of the state, else the initial value of the field. */
   #valueOf(key: string): unknown {
     if (this.#filled.has(key)) return this.#filled.get(key);
+    const given = this.#state?.[key] ?? undefined;
+    if (given !== undefined) return given;
     const field = fieldsOf(this.element).find((each) => each.key === key);
     return field?.element['initialValue'];
   }

@@ -13,6 +13,7 @@ import type { Dispatch } from '../../calls/dispatch.ts';
 import type { PublishedScripts } from '../../calls/published-scripts.ts';
 import type { DatabaseState, IntegrityState } from '../../database/engine.ts';
 import type { DeliveryIntake } from '../../delivery/open-intake.ts';
+import type { Egress } from '../../egress/egress.ts';
 import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';
 import type { Publisher } from '../../publish/publish.ts';
@@ -26,6 +27,7 @@ import { auditRoutes } from './audit.ts';
 import { authenticate } from './authenticate.ts';
 import { blockMarkdownRoutes } from './components/block-markdown.ts';
 import { blocksRoutes } from './components/blocks.ts';
+import { ChoiceFetch } from './components/choice-fetch.ts';
 import { integrationRenderRoutes } from './components/integration-render.ts';
 import { renderRoutes } from './components/render.ts';
 import { Renderer } from './components/renderer.ts';
@@ -102,6 +104,7 @@ export interface ControlRouteParts
   readonly publisher: Pick<Publisher, 'publish' | 'check'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly scripts: Pick<PublishedScripts, 'script'>;
+  readonly egress: Pick<Egress, 'fetch'>;
   /** Writes lines to the log of an installation. */
   readonly observer: Pick<CallLog, 'log' | 'productFailed'>;
   readonly limits: Limits;
@@ -192,8 +195,9 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
         usedOAuthStatesRoutes(typed, { ...parts, edits });
         completionsRoutes(typed, parts);
         const renderer = new Renderer(parts);
-        renderRoutes(typed, { ...parts, renderer });
-        integrationRenderRoutes(typed, { ...parts, renderer });
+        const choices = new ChoiceFetch(parts);
+        renderRoutes(typed, { ...parts, renderer, choices });
+        integrationRenderRoutes(typed, { ...parts, renderer, choices });
         blocksRoutes(typed, { ...parts, renderer });
         blockMarkdownRoutes(typed, parts);
         publishedScriptRoutes(typed, parts);

@@ -27,7 +27,7 @@ export type ReadRendering =
   | { readonly ok: true; readonly rendering: JsonObject; readonly warnings: DrawingWarnings }
   | { readonly ok: false; readonly problems: readonly DrawingProblem[] };
 
-/** Whether the frames of the drawing ask for the claims of the visitor. The product decides. */
+/** Whether the frames of the drawing ask for the claims of the visitor. The scopes decide. */
 const CLAIMS = 'canAccessVisitorClaims';
 
 const MEMBERS = {

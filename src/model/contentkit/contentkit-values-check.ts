@@ -271,7 +271,10 @@ interface Variant {
 function unionCheck(schemas: readonly TSchema[], definitions: Definitions): Check {
   const { names, takesText } = allowedElements({ anyOf: schemas } as TSchema, definitions);
   if (names.length > 0 && !takesText) return definitions.element(names);
-  const variants = schemas.map((schema) => variantOf(schema, definitions));
+  // What is named goes first: any object is taken for one that has no name.
+  const variants = schemas
+    .toSorted((one, other) => Number(referred(other) !== undefined) - Number(referred(one) !== undefined))
+    .map((schema) => variantOf(schema, definitions));
   const actions = schemas.map(actionOf).filter((name) => name !== undefined);
   const expected = `must be ${
     actions.length > 0
@@ -296,6 +299,15 @@ function unionCheck(schemas: readonly TSchema[], definitions: Definitions): Chec
 const actionOf = (schema: TSchema): string | undefined =>
   ((schema as Rules).properties?.['action'] as Rules | undefined)?.const;
 
+/** Choices of a source are passed on, with a warning: most products have none. */
+const sourceVariant = (check: Check): Variant => ({
+  isMeant: (value) => isObject(value) && 'source' in value,
+  check: (value, at, findings) => {
+    findings.drop(at, 'names a source of choices; without a product that has it, the list is empty');
+    return check(value, at, findings);
+  },
+});
+
 function variantOf(schema: TSchema, definitions: Definitions): Variant {
   const name = referred(schema);
   const definition = name === undefined ? schema : definitions.value(name);
@@ -303,6 +315,7 @@ function variantOf(schema: TSchema, definitions: Definitions): Variant {
   if (definition === undefined)
     return { check, isMeant: (value) => isObject(value) && value['type'] === name };
   if (name === 'binding') return { check, isMeant: (value) => isObject(value) && '$state' in value };
+  if (name === 'choiceSource') return sourceVariant(check);
   const { type, anyOf, enum: values } = definition as Rules;
   if (anyOf) {
     const inner = anyOf.map((variant) => variantOf(variant, definitions));

@@ -212,10 +212,14 @@ export const VALUES: Readonly<Record<string, TSchema>> = {
   ),
   option: shape(
     {
-      id: text('Value in the client state.'),
+      id: text('Value in the state.'),
       label: text('Label of the choice.'),
       icon: Type.Optional(icon('Before the label.')),
     },
     'A choice of a `<select>`.',
+  ),
+  choiceSource: shape(
+    { source: text('Name of the source.') },
+    'A source of choices of the product. Where the product has none of this name, the list is empty.',
   ),
 };

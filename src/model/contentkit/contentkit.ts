@@ -67,7 +67,7 @@ const INPUT_ELEMENTS = [
 const descendants: ChildrenRule = { elements: DESCENDANTS, text: false, required: false };
 /** Text, and `<text>` for styled parts. */
 const words: ChildrenRule = { elements: ['text'], text: true, required: false };
-const inline: ChildrenRule = { elements: ['text', 'link'], text: true, required: false };
+const inline: ChildrenRule = { elements: ['text', 'link', 'image'], text: true, required: false };
 
 /** One of these elements, as the value of an attribute. */
 const oneOf = (elements: readonly string[], options: { description?: string } = {}): TSchema =>
@@ -89,7 +89,7 @@ const align = Type.Enum(['start', 'center', 'end'], {
 });
 const disabled = dynamic(Type.Boolean(), 'Whether the element cannot be used.');
 const confirm = ref('confirm', 'Question before the action is dispatched.');
-const state = text('Name of the client state that holds the value.', { minLength: 1 });
+const state = text('Name of the member of the state that holds the value.', { minLength: 1 });
 const aspectRatio = Type.Number({ description: 'Width divided by height; above 0.', exclusiveMinimum: 0 });
 /** Elements of a remark. */
 const REMARK_ELEMENTS = [
@@ -102,7 +102,7 @@ const remark = (description: string): TSchema => {
 };
 const textHint = remark('Remark below.');
 const choiceValue = Type.Union([Type.String(), Type.Number()], {
-  description: 'Value in the client state when it is chosen.',
+  description: 'Value in the state when it is chosen.',
 });
 const changed = press('Dispatched when the value changes.');
 const controls = { description: 'Entries of the menu of the block.', maxItems: CONTROLS_MAX };
@@ -259,8 +259,9 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
             webAddress('URL that answers the list: http or https. Also in parts.'),
             'Location of the choices.',
           ),
+          ref('choiceSource'),
         ],
-        { description: 'The choices, or the URL to fetch them from.' },
+        { description: 'The choices, or where they come from.' },
       ),
       ...optional({
         initialValue: dynamic(
@@ -328,7 +329,7 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
         lineNumbers: Type.Union([Type.Boolean(), Type.Number()], {
           description: 'Whether line numbers are shown, or the number of the first line.',
         }),
-        state: text('Name of the client state that holds the code. With it, the code can be edited.', {
+        state: text('Name of the member of the state that holds the code. With it, the code can be edited.', {
           minLength: 1,
         }),
         onContentChange: press('Dispatched when the code changes.'),

@@ -89,6 +89,7 @@ async function control(): Promise<Control> {
     publisher,
     dispatch,
     scripts: { script: () => Promise.reject(new Error('No script must be asked for.')) },
+    egress: { fetch: () => Promise.reject(new Error('Nothing must be fetched.')) },
     observer,
     credentials,
     limits: DEFAULT_LIMITS,

@@ -488,3 +488,30 @@ export default createIntegration({ components: [createComponent({
     expect(codeOf(await sized(1_000))).toBe('413 REQUEST_TOO_LARGE');
   });
 });
+
+test('a drawing says by the scopes of the integration whether its frames may see visitors', async () => {
+  const claims = (scopes: string) => {
+    const name = scopes === '' ? 'blind' : 'seeing';
+    const source = `const drawing = { type: 'element', state: {}, props: {}, element: { type: 'block', children: [] } };
+      export default { fetch: () => Response.json({ ...drawing, canAccessVisitorClaims: true }) };`;
+    const form = new FormData();
+    form.append(
+      'manifest',
+      `name: ${name}\ntitle: a\ndescription: a\norganization: acme\nvisibility: public\nscopes: [${scopes}]\nscript: index.js\n`,
+    );
+    form.append('files', new Blob([source]), 'index.js');
+    return { name, form };
+  };
+  for (const [scopes, seen] of [
+    ['', undefined],
+    ['site:visitor:claims', true],
+  ] as const) {
+    const { name, form } = claims(scopes);
+    expect(await service.api('POST', '/v1/integrations', { form })).toMatchObject({ status: 201 });
+    const { id } = await service.install(name);
+    const { body } = await ask(service, 'POST', `/integrations/${name}/installations/${id}/render`, {
+      json: { componentId: 'c' },
+    });
+    expect(body['canAccessVisitorClaims']).toBe(seen);
+  }
+});

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ExistingService } from '../../support/compatibility/existing-service.ts';
+import { png } from '../../support/png.ts';
 import { needs } from '../../support/programs.ts';
 import { ProductPage } from '../../support/renderer/product-page.ts';
 
@@ -14,8 +15,11 @@ describe('an integration that exists', needs('chromium'), () => {
   });
   afterAll(() => existing?.stop());
 
-  const show = async (name: string): Promise<ProductPage> => {
-    const { id, installation } = await existing.deploy(name);
+  const show = async (
+    name: string,
+    files: Record<string, Buffer<ArrayBuffer>> = {},
+  ): Promise<ProductPage> => {
+    const { id, installation } = await existing.deploy(name, { files });
     return ProductPage.start({
       service: existing.annex,
       integration: name,
@@ -152,6 +156,162 @@ describe('an integration that exists', needs('chromium'), () => {
 
     test('leaves no error in the console', () => {
       expect([product.errors, product.foreign]).toEqual([[], []]);
+    });
+  });
+
+  describe('with pictures, lists and a frame', () => {
+    const svg = (shape: string) =>
+      Buffer.from(
+        `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" onload="${SPY}">${shape}</svg>`,
+      );
+    /** Reports that it has run, wherever it does. */
+    const SPY = "document.title = 'it ran'; fetch('/ran', { method: 'POST' })";
+    let product: ProductPage;
+    let assets: string;
+    beforeAll(async () => {
+      product = await show('issue-tracker', {
+        'assets/icon.png': png(64, 64),
+        'public/status/open.svg': svg(`<circle cx="8" cy="8" r="7" fill="#5e6ad2"/><script>${SPY}</script>`),
+      });
+      const { body } = await existing.annex.api('GET', '/v1/integrations/issue-tracker');
+      assets = (body['urls'] as { assets: string }).assets;
+    });
+    afterAll(() => product?.stop());
+    const text = () => product.component.locator('p.text').last().textContent();
+
+    test('draws a hint of several parts as one line, with pictures as high as the text', async () => {
+      await product.mount({ componentId: 'issues' });
+      const remark = product.component.locator('.remark').first();
+      await expect.poll(() => remark.textContent()).toBe(' Open ABC-1 · Ada');
+      const [height = 0, lines] = await product.run<number[]>(`(() => {
+        const remark = document.querySelector('annex-component').shadowRoot.querySelector('.remark');
+        return [remark.clientHeight, parseFloat(getComputedStyle(remark).lineHeight)];
+      })()`);
+      expect(height).toBeLessThan(1.5 * (lines ?? 0));
+      const pictures = product.component.locator('img.inline');
+      expect(await pictures.count()).toBe(2);
+      for (const picture of await pictures.all()) {
+        const box = await picture.boundingBox();
+        expect([box?.width, box?.height].every((pixels = 0) => pixels > 10 && pixels < 22)).toBe(true);
+      }
+    });
+
+    test('has pictures that anybody sees, and that run nothing, also as a page', async () => {
+      await product.mount({ componentId: 'issues' });
+      const widths = `Promise.all([...document.querySelector('annex-component').shadowRoot.querySelectorAll('img')].map(async (one) => { one.loading = 'eager'; await one.decode(); return one.naturalWidth; }))`;
+      expect(await product.run(widths)).toEqual([64, expect.any(Number), expect.any(Number)]);
+      const page = await product.newPage();
+      const asked: string[] = [];
+      page.on('request', (request) => void asked.push(request.url()));
+      await page.goto(`${assets}/public/status/open.svg`);
+      expect(await page.locator('circle').count()).toBe(1);
+      expect(asked.filter((url) => url.endsWith('/ran'))).toEqual([]);
+      await page.close();
+    });
+
+    const options = () => product.component.getByRole('listbox').getByRole('option');
+    const shown = () => options().allTextContents();
+
+    test('reads lists through the service, page by page, and names what is chosen', async () => {
+      await product.mount({ componentId: 'settings' });
+      const repository = product.field('Repository');
+      await expect.poll(() => repository.inputValue()).toBe('acme/repository 7');
+      await repository.click();
+      await expect.poll(async () => (await shown()).length).toBe(3);
+      await product.button('Show more').click();
+      await product.button('Show more').click();
+      await expect.poll(async () => (await shown()).length).toBe(9);
+      expect(await product.button('Show more').count()).toBe(0);
+      // The browser has asked for none of them itself.
+      const direct = `performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.includes('repositories'))`;
+      expect(await product.run(direct)).toEqual([]);
+    });
+
+    test('has the service search what is not shown, and does not read the list again for the choice', async () => {
+      await product.mount({ componentId: 'settings' });
+      const asked = async () =>
+        (await product.requests()).flatMap(({ choices }) =>
+          choices ? [new URL((choices as { url: string }).url)] : [],
+        );
+      const repository = product.field('Repository');
+      await repository.click();
+      await expect.poll(async () => (await shown()).length).toBe(3);
+      await repository.fill('8');
+      await expect.poll(shown).toEqual(['acme/repository 8']);
+      const before = await asked();
+      expect(before.at(-1)?.searchParams.get('q')).toBe('8');
+      await options().click();
+      await expect.poll(text).toBe('["repo-8",["low"]]');
+      expect(await repository.inputValue()).toBe('acme/repository 8');
+      expect(await asked()).toEqual(before);
+    });
+
+    test('ends a list whose pages go round, shows its labels as text, and keeps it open for several', async () => {
+      await product.mount({ componentId: 'settings' });
+      await product.field('Labels').click();
+      await expect.poll(shown).toEqual(['<b>High</b>']);
+      await product.button('Show more').click();
+      await expect.poll(shown).toEqual(['<b>High</b>', 'Low']);
+      expect(await product.button('Show more').count()).toBe(0);
+      await options().first().click();
+      await expect.poll(text).toBe('["repo-7",["low","high"]]');
+      expect(await shown()).toEqual(['<b>High</b>', 'Low']);
+      expect(await product.component.locator('.chosen li').allTextContents()).toEqual(['Low', '<b>High</b>']);
+    });
+
+    test('ends a list at a page that adds nothing', async () => {
+      await product.mount({ componentId: 'settings' });
+      await product.field('Endless').click();
+      await expect.poll(shown).toEqual(['One']);
+      await product.button('Show more').click();
+      const note = () => product.component.locator('.combo-note').textContent();
+      await expect
+        .poll(async () => [await shown(), await note(), await product.button('Show more').count()])
+        .toEqual([['One'], '', 0]);
+    });
+
+    test('says that a list cannot be read, and shows none of a source that the product has not', async () => {
+      await product.mount({ componentId: 'settings' });
+      await product.field('Broken').click();
+      await expect.poll(() => product.component.locator('.combo-note').textContent()).toContain('no answer');
+      await product.field('Broken').press('Escape');
+      expect(await product.field('Specification').locator('option').allTextContents()).toEqual(['']);
+    });
+
+    describe('in a frame', () => {
+      const state = async () =>
+        JSON.parse((await product.component.frameLocator('iframe').locator('output').textContent()) || '""');
+      const around = (members: object) =>
+        product.run(`Object.assign(document.querySelector('annex-component'), ${JSON.stringify(members)})`);
+      const page = { id: 'p1', path: 'guides/here', title: 'Here' };
+      beforeEach(async () => {
+        await product.mount({ componentId: 'board' });
+        await around({ page, visitor: { plan: 'pro' } });
+      });
+
+      test('gets the state, the page and, by the scope of the integration, the claims of the visitor', async () => {
+        await expect.poll(state).toEqual({ content: 'of the state', page, visitor: { plan: 'pro' } });
+        await around({ page: { ...page, title: 'There' } });
+        await expect.poll(async () => (await state()).page.title).toBe('There');
+      });
+
+      test('has the height that it asks for, within bounds', async () => {
+        await expect
+          .poll(async () => (await product.component.locator('iframe').boundingBox())?.height)
+          .toBe(60);
+      });
+
+      test('goes to a page of the site when the user presses, and never by itself or elsewhere', async () => {
+        await expect.poll(state).not.toBe('nothing');
+        const frame = product.component.frameLocator('iframe');
+        await frame.locator('#leave').click();
+        await frame.locator('#go').click();
+        await expect.poll(() => product.told('page')).toEqual([{ path: 'guides/start', anchor: 'setup' }]);
+      });
+    });
+
+    test('leaves no error in the console', () => {
+      expect(product.errors.filter((error) => !error.includes('Blocked script'))).toEqual([]);
     });
   });
 });

@@ -99,6 +99,11 @@ export class ProductPage {
     await page.locator('html[data-ready]').waitFor({ state: 'attached' });
   }
 
+  /** Another page of the browser, which is not watched. */
+  newPage(): Promise<Page> {
+    return this.#browser.newPage();
+  }
+
   /** Errors in the console, and of scripts. */
   get errors(): readonly string[] {
     return this.#watched.errors;

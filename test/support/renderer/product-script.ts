@@ -6,7 +6,7 @@ export const PRODUCT_SCRIPT = `
 import { fetchTransport } from '/components.js';
 
 const forward = fetchTransport('/render');
-const EVENTS = ['render', 'complete', 'error', 'navigate', 'unfurl', 'props'];
+const EVENTS = ['render', 'complete', 'error', 'navigate', 'page', 'unfurl', 'props'];
 
 globalThis.canary = 0;
 globalThis.product = {

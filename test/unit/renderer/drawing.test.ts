@@ -3,15 +3,15 @@ import MarkdownIt from 'markdown-it';
 import { describe, expect, test } from 'vitest';
 import { DataTooLarge, resolveBindings } from '../../../packages/components/src/drawing/bindings.ts';
 import { nodesOf, readTree } from '../../../packages/components/src/drawing/drawn-tree.ts';
-import { readFrameMessage } from '../../../packages/components/src/drawing/frame-message.ts';
-import { addressUrl, linkUrl, webUrl } from '../../../packages/components/src/drawing/urls.ts';
 import {
-  choicesUrl,
-  matching,
-  readChoicePage,
-  readChoices,
-} from '../../../packages/components/src/elements/choices.ts';
+  readFrameMessage,
+  readPlace,
+  readSize,
+} from '../../../packages/components/src/drawing/frame-message.ts';
+import { addressUrl, linkUrl, webUrl } from '../../../packages/components/src/drawing/urls.ts';
+import { choicesUrl, matching } from '../../../packages/components/src/elements/choices.ts';
 import { LIMITS } from '../../../packages/components/src/limits.ts';
+import { readChoicePage, readChoices } from '../../../src/model/contentkit/choice-page.ts';
 import { DEFINITIONS, ELEMENTS } from '../../../src/model/contentkit/contentkit.ts';
 import { checkDrawing } from '../../../src/model/contentkit/contentkit-check.ts';
 import { referred } from '../../../src/model/contentkit/contentkit-values.ts';
@@ -130,7 +130,7 @@ describe('a URL', () => {
   test('may be in parts', () => {
     const query = { q: 'a b', n: 7 };
     expect(addressUrl({ host: 'example.com:8080', pathname: '/a', query })).toBe(
-      'https://example.com:8080/a?q=a+b',
+      'https://example.com:8080/a?q=a+b&n=7',
     );
     expect(addressUrl({ host: 'user@example.com' })).toBeUndefined();
     expect(addressUrl({ host: 'example.com', pathname: '.other.example' })).toBeUndefined();
@@ -200,31 +200,111 @@ describe('a message of a frame', () => {
   });
 });
 
+describe('what a frame asks of the page around it', () => {
+  test.each([
+    ['guides/start', 'setup', { path: 'guides/start', anchor: 'setup' }],
+    ['/guides/start/', '#setup', { path: 'guides/start/', anchor: 'setup' }],
+    ['a/../b', undefined, { path: 'b' }],
+    ['a b/ü', undefined, { path: 'a%20b/%C3%BC' }],
+    ['', 'top', { path: '', anchor: 'top' }],
+    ['//attacker.example', undefined, undefined],
+    ['/\\attacker.example', undefined, undefined],
+    ['\\\\attacker.example', undefined, undefined],
+    ['///attacker.example', undefined, undefined],
+    ['https://attacker.example', undefined, undefined],
+    ['javascript:alert(1)', undefined, undefined],
+    ['/javascript:alert(1)', undefined, undefined],
+    ['java\nscript:alert(1)', undefined, undefined],
+    ['../admin', undefined, undefined],
+    ['a/../../admin', undefined, undefined],
+    ['%2e%2e/admin', undefined, undefined],
+    ['a?b=c', undefined, undefined],
+    ['a#b', undefined, undefined],
+    ['x'.repeat(3_000), undefined, undefined],
+    ['a', 'x'.repeat(300), undefined],
+    [7, undefined, undefined],
+  ])('the page %j with the anchor %j is %j', (path, anchor, place) => {
+    expect(readPlace({ action: '@webframe.navigate', path, anchor })).toEqual(place);
+  });
+
+  test.each([
+    [{ aspectRatio: 2 }, { aspectRatio: 2 }],
+    [{ height: 300 }, { height: 300 }],
+    [{ height: '300' }, { height: 300 }],
+    [
+      { maxHeight: 300, aspectRatio: 1 },
+      { height: 300, aspectRatio: 1 },
+    ],
+    [{ height: 1 }, { height: 32 }],
+    [{ height: 1e9 }, { height: 4_000 }],
+    [{ height: -1 }, undefined],
+    [{ height: Number.NaN }, undefined],
+    [{ height: '1e999' }, undefined],
+    [{ height: '' }, undefined],
+    [undefined, undefined],
+  ])('the size %j is %j', (size, read) => {
+    expect(readSize({ action: '@webframe.resize', size })).toEqual(read);
+  });
+});
+
 describe('choices', () => {
-  const red = { id: 'red', label: 'Red', icon: undefined };
+  const red = { id: 'red', label: 'Red' };
+  const URL = 'https://example.com/a/list?kind=all';
+  const page = (answer: unknown) => readChoicePage(answer, URL);
 
   test('are a list, or a page of one', () => {
-    expect(readChoicePage([{ id: 'red', label: 'Red' }])).toEqual({ choices: [red], next: undefined });
-    expect(readChoicePage({ items: [{ id: 'red', label: 'Red' }], next: '2' })).toEqual({
-      choices: [red],
+    expect(page([{ id: 'red', label: 'Red' }])).toEqual({ items: [red] });
+    expect(page({ items: [red], next: '2', selected: [red] })).toEqual({
+      items: [red],
       next: '2',
+      selected: [red],
     });
-    expect(readChoicePage({})).toBeUndefined();
-    expect(readChoicePage(null)).toBeUndefined();
+    expect(page({})).toBeUndefined();
+    expect(page(null)).toBeUndefined();
+  });
+
+  test.each([
+    [
+      'an absolute URL',
+      { nextPage: 'https://example.com/b?page=2' },
+      { nextPage: 'https://example.com/b?page=2' },
+    ],
+    ['a path', { nextPage: '/b?page=2' }, { nextPage: 'https://example.com/b?page=2' }],
+    ['a query', { nextPage: '?page=2' }, { nextPage: 'https://example.com/a/list?page=2' }],
+    ['a relative URL', { nextPage: 'list?page=2' }, { nextPage: 'https://example.com/a/list?page=2' }],
+    ['a number', { nextPage: 2 }, { next: '2' }],
+    ['a mark', { nextPage: 'abc=' }, { next: 'abc=' }],
+    ['a mark, as lists of the API have it', { next: { page: 'abc' } }, { next: 'abc' }],
+    ['nothing', { nextPage: null, next: '' }, {}],
+    ['a script', { nextPage: 'javascript:alert(1)/?' }, {}],
+    ['a file', { nextPage: 'file:///etc/passwd' }, {}],
+    ['a URL without an end', { nextPage: `/${'x'.repeat(10_000)}` }, {}],
+    ['a mark without an end', { next: 'x'.repeat(10_000) }, {}],
+  ])('name the next page by %s', (_name, named, next) => {
+    expect(page({ items: [], ...named })).toEqual({ items: [], ...next });
   });
 
   test('of another form are left out, and those beyond the bound', () => {
-    expect(readChoices([null, 7, {}, { id: 1 }, { id: 'red', label: 'Red' }])).toEqual([red]);
+    expect(readChoices([null, 7, {}, { id: {} }, { id: 'red', label: 'Red' }])).toEqual([red]);
     const many = Array.from({ length: LIMITS.choices + 1 }, (_, index) => ({ id: `${index}` }));
     expect(readChoices(many)).toHaveLength(LIMITS.choices);
   });
 
-  test('are asked for by search and page, beside the query of the URL', () => {
-    const url = (search: string, next?: string) =>
-      choicesUrl('https://example.com/a?kind=all', { search, next });
-    expect(url('')).toBe('https://example.com/a?kind=all');
-    expect(url('a&b', '2')).toBe('https://example.com/a?kind=all&search=a%26b&next=2');
-    expect(choicesUrl('javascript:alert(1)', { search: '', next: undefined })).toBeUndefined();
+  test('are asked for by search and page, by both of their names, beside the query of the URL', () => {
+    const url = (page: Parameters<typeof choicesUrl>[1]) =>
+      choicesUrl('https://example.com/a?kind=all', page);
+    expect(url({ search: '' })).toBe('https://example.com/a?kind=all');
+    expect(url({ search: 'a&b', next: '2' })).toBe(
+      'https://example.com/a?kind=all&search=a%26b&q=a%26b&next=2&page=2',
+    );
+    // A page that the endpoint has named has its own query.
+    expect(url({ search: 'a', nextPage: 'https://example.com/b?q=of+its+own' })).toBe(
+      'https://example.com/b?q=of+its+own&search=a',
+    );
+    expect(choicesUrl('javascript:alert(1)', { search: '' })).toBeUndefined();
+    expect(choicesUrl({ host: 'a.example', query: { n: 1, b: true, l: [] } }, { search: '' })).toBe(
+      'https://a.example/?n=1&b=true',
+    );
   });
 
   test('are found by their label', () => {

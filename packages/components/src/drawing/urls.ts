@@ -39,6 +39,7 @@ export function addressUrl(value: unknown): string | undefined {
   url.pathname = pathname;
   const query = member(value, 'query');
   for (const [name, text] of Object.entries(isObject(query) ? query : {}))
-    if (typeof text === 'string') url.searchParams.set(name, text);
+    if (typeof text === 'string' || typeof text === 'number' || typeof text === 'boolean')
+      url.searchParams.set(name, String(text));
   return webUrl(url.href);
 }

@@ -3,11 +3,12 @@
  * in the flow of the page, so that it covers nothing of the host product.
  */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { Choice } from '../../../../src/model/contentkit/choice-page.ts';
 import { cutText } from '../drawing/cut-text.ts';
 import { textMember } from '../drawing/json.ts';
 import { LIMITS } from '../limits.ts';
 import { Icon } from '../ui/icons.tsx';
-import { type Choice, matching } from './choices.ts';
+import { matching } from './choices.ts';
 import { type ElementProps, label, textOf, useDisabled, useFieldAttributes, useScope } from './scope.ts';
 import { useChoices } from './use-choices.ts';
 
@@ -33,10 +34,13 @@ export function ComboBox(props: ComboBoxProps) {
   const listId = useId();
   const box = useRef<HTMLDivElement>(null);
   const focusField = () => box.current?.querySelector('input')?.focus();
-  const remote = useChoices(props.address, search, open);
   // A choice that is chosen keeps its name when the list shows others.
   const { current: names } = useRef(new Map<string, string>());
   const chosen = idsOf(value);
+  const isUnnamed = chosen.some((id) => !names.has(id));
+  const remote = useChoices(props.address, { search, open, isUnnamed });
+  for (const { id, label } of [...remote.selected, ...remote.choices])
+    if (chosen.includes(id)) names.set(id, label);
   const known = props.address === undefined ? props.choices : remote.choices;
   const shown = matching(known, search);
   const nameOf = (id: string) =>

@@ -8,8 +8,14 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { DrawnNode } from '../drawing/drawn-tree.ts';
-import { FRAME_VERSION, isTooLarge, readFrameMessage } from '../drawing/frame-message.ts';
-import { numberMember, objectMember } from '../drawing/json.ts';
+import {
+  FRAME_VERSION,
+  type FrameSize,
+  isTooLarge,
+  readFrameMessage,
+  readPlace,
+  readSize,
+} from '../drawing/frame-message.ts';
 import { useScope } from './scope.ts';
 
 /** Messages of one page in each ten seconds that are read. */
@@ -26,13 +32,13 @@ interface FrameParts {
   readonly frame: RefObject<HTMLIFrameElement | null>;
   /** The data for the page, as JSON. */
   readonly data: string;
-  readonly resize: (aspectRatio: number) => void;
+  readonly resize: (size: FrameSize) => void;
   /** Removes the frame. */
   readonly stop: () => void;
 }
 
 export function useFrameMessages({ node, frame, data, resize, stop }: FrameParts): void {
-  const { session } = useScope();
+  const { session, stage } = useScope();
   const isReady = useRef(false);
   const rate = useRef({ since: 0, count: 0 });
 
@@ -42,6 +48,8 @@ export function useFrameMessages({ node, frame, data, resize, stop }: FrameParts
   };
   const receive = (event: MessageEvent) => {
     if (frame.current === null || event.source !== frame.current.contentWindow) return;
+    // A page in a frame of this kind has no origin.
+    if (event.origin !== 'null') return;
     const count = counted(rate.current, event.timeStamp);
     if (count > FLOOD_MESSAGES) stop();
     // Counted before it is read: the browser makes `data` of the bytes where it is asked for.
@@ -54,8 +62,12 @@ export function useFrameMessages({ node, frame, data, resize, stop }: FrameParts
       isReady.current = true;
       send();
     } else if (action.action === '@webframe.resize') {
-      const aspectRatio = numberMember(objectMember(action, 'size') ?? {}, 'aspectRatio');
-      if (aspectRatio !== undefined) resize(aspectRatio);
+      const size = readSize(action);
+      if (size !== undefined) resize(size);
+    } else if (action.action === '@webframe.navigate') {
+      const place = readPlace(action);
+      // Attack: a page that moves the page around it, by itself and again and again.
+      if (place !== undefined && isPressedIn(frame.current)) stage.goTo(place);
     } else if (!action.action.startsWith('@')) session.dispatch(node.path, action);
   };
 
@@ -69,6 +81,13 @@ export function useFrameMessages({ node, frame, data, resize, stop }: FrameParts
   useEffect(() => {
     if (isReady.current) send();
   }, [data]);
+}
+
+/** Whether the user has just pressed in a frame: it has the focus, and its press counts here, too. */
+function isPressedIn(frame: HTMLIFrameElement): boolean {
+  const root = frame.getRootNode();
+  const focused = root instanceof ShadowRoot || root instanceof Document ? root.activeElement : null;
+  return focused === frame && navigator.userActivation?.isActive !== false;
 }
 
 /** Counts a message. @returns how many there are in this window */

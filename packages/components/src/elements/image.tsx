@@ -16,10 +16,23 @@ export function Image({ node }: ElementProps) {
   return <SafeImage url={url} alt="" aspectRatio={aspectRatio} />;
 }
 
+/** In a line of text: as high as the text, with room for its width from the beginning. */
+export function InlineImage({ node }: ElementProps) {
+  const { session } = useScope();
+  const url = webUrl(session.client.dynamic(member(objectMember(node.attributes, 'source') ?? {}, 'url')));
+  const aspectRatio = boundedRatio(numberMember(node.attributes, 'aspectRatio'));
+  return url === undefined ? null : <SafeImage url={url} alt="" aspectRatio={aspectRatio} inline />;
+}
+
 /** A picture whose server learns no more than that it was asked for. */
-export const SafeImage = (props: { url: string; alt: string; aspectRatio?: number | undefined }) => (
+export const SafeImage = (props: {
+  url: string;
+  alt: string;
+  aspectRatio?: number | undefined;
+  inline?: boolean;
+}) => (
   <img
-    class="image"
+    class={props.inline === true ? 'image inline' : 'image'}
     src={props.url}
     alt={props.alt}
     referrerpolicy="no-referrer"

@@ -2,11 +2,12 @@
  * `select`. One choice of a plain list is the browser's own `<select>`, which every device knows
  * how to show. All others (several, from a URL, with icons, own values) are a combo box.
  */
+import { type Choice, readChoices } from '../../../../src/model/contentkit/choice-page.ts';
 import { cutText } from '../drawing/cut-text.ts';
 import { listMember, member, textMember } from '../drawing/json.ts';
 import { LIMITS } from '../limits.ts';
 import { FailureNote } from './button.tsx';
-import { choicesAddress, readChoices } from './choices.ts';
+import { choicesAddress } from './choices.ts';
 import { ComboBox } from './combo-box.tsx';
 import {
   type ElementProps,
@@ -52,7 +53,7 @@ export function Select({ node }: ElementProps) {
 }
 
 interface PlainProps extends ElementProps {
-  readonly choices: ReturnType<typeof readChoices>;
+  readonly choices: readonly Choice[];
   readonly value: unknown;
   readonly change: (value: unknown) => void;
   readonly busy: boolean;

@@ -8,7 +8,7 @@ import { Button } from './button.tsx';
 import { keyOf } from './children.tsx';
 import { CodeBlock } from './code-block.tsx';
 import { Field } from './field.tsx';
-import { Image } from './image.tsx';
+import { Image, InlineImage } from './image.tsx';
 import { Markdown } from './markdown.tsx';
 import { Modal } from './modal.tsx';
 import type { ElementProps } from './scope.ts';
@@ -56,6 +56,7 @@ const INLINE: ReadonlyMap<string, FunctionComponent<ElementProps>> = new Map([
   ['#text', PlainText],
   ['text', InlineText],
   ['hint', InlineHint],
+  ['image', InlineImage],
 ]);
 
 export function draw(node: DrawnNode, inline: boolean): VNode | null {

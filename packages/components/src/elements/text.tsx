@@ -1,5 +1,6 @@
 /** Elements of text: `text`, `link`, `hint`, and the notes of the renderer. */
 import type { ComponentChildren, VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { cutText } from '../drawing/cut-text.ts';
 import type { DrawnNode } from '../drawing/drawn-tree.ts';
 import { member, objectMember, textMember } from '../drawing/json.ts';
@@ -104,9 +105,24 @@ export function SafeLink({ url, children }: { url: string | undefined; children:
   );
 }
 
-/** A remark: text, an element, or a list of both. */
-export const Remark = ({ nodes, id }: { nodes: readonly DrawnNode[]; id?: string }) => (
-  <div class="remark" id={id}>
-    <Children nodes={nodes} />
-  </div>
-);
+/** What can stand in a line. */
+const IN_LINE: ReadonlySet<string> = new Set(['#text', 'text', 'link', 'hint', 'image']);
+
+/** A remark: text, an element, or a list of both, which is one line where it can be. */
+export function Remark({ nodes, id }: { nodes: readonly DrawnNode[]; id?: string }) {
+  const inline = nodes.every(({ type }) => IN_LINE.has(type));
+  const parts = useMemo(() => (inline ? spaced(nodes) : nodes), [inline, nodes]);
+  return (
+    <div class="remark" id={id} dir={inline ? 'auto' : undefined}>
+      <Children nodes={parts} inline={inline} />
+    </div>
+  );
+}
+
+/** Elements that stand beside one another, with a blank between them. Texts have their own. */
+const spaced = (nodes: readonly DrawnNode[]): readonly DrawnNode[] =>
+  nodes.flatMap((node, index) => {
+    const before = nodes[index - 1];
+    const isBeside = before !== undefined && before.type !== '#text' && node.type !== '#text';
+    return isBeside ? [{ ...before, type: '#text', text: ' ' }, node] : [node];
+  });

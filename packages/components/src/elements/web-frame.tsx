@@ -3,6 +3,7 @@
  * (docs/contract/components.md#messages-of-a-webframe).
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { FrameSize } from '../drawing/frame-message.ts';
 import { isObject, member, numberMember, objectMember } from '../drawing/json.ts';
 import { webUrl } from '../drawing/urls.ts';
 import { FailureNote } from './button.tsx';
@@ -20,14 +21,17 @@ type Shown = 'at first' | 'stopped' | 'wanted';
 export function WebFrame({ node }: ElementProps) {
   const { session, stage } = useScope();
   const frame = useRef<HTMLIFrameElement>(null);
-  const [ratio, setRatio] = useState<number | undefined>(undefined);
+  const [size, setSize] = useState<FrameSize>({});
   const [shown, setShown] = useState<Shown>(() => (stage.frames.isStopped ? 'stopped' : 'at first'));
   const { failure } = useProgress(node.path);
   const source = objectMember(node.attributes, 'source') ?? {};
   const url = webUrl(session.client.dynamic(member(source, 'url')));
-  const data = frameData(objectMember(node.attributes, 'data') ?? {}, (value) =>
-    session.client.dynamic(value),
-  );
+  const { page, visitor } = stage.surroundings.value;
+  const data = {
+    ...frameData(objectMember(node.attributes, 'data') ?? {}, (value) => session.client.dynamic(value)),
+    ...(page && { page: { id: page.id, path: page.path, title: page.title } }),
+    ...(visitor && session.seesVisitor && { visitor }),
+  };
   const stop = () => {
     stage.frames.isStopped = true;
     setShown('stopped');
@@ -39,10 +43,10 @@ export function WebFrame({ node }: ElementProps) {
   const isShown = url !== undefined && shown !== 'stopped';
   const isWanted = shown === 'wanted';
   const loaded = useFrameFocus({ frame, isShown, isWanted, conduct: stage.frames, stop });
-  useFrameMessages({ node, frame, data: JSON.stringify(data), resize: setRatio, stop });
-  useEffect(() => setRatio(undefined), [url]);
+  useFrameMessages({ node, frame, data: JSON.stringify(data), resize: setSize, stop });
+  useEffect(() => setSize({}), [url]);
   if (url === undefined) return null;
-  const aspectRatio = String(boundedRatio(ratio ?? numberMember(node.attributes, 'aspectRatio') ?? RATIO));
+  const style = frameStyle(size, numberMember(node.attributes, 'aspectRatio') ?? RATIO);
   const title = `${stage.words.frameOf} ${new URL(url).host}`;
   return (
     <div class="webframe">
@@ -60,11 +64,11 @@ export function WebFrame({ node }: ElementProps) {
           allow=""
           referrerpolicy="no-referrer"
           loading="lazy"
-          style={{ aspectRatio }}
+          style={style}
           onLoad={loaded}
         />
       ) : (
-        <div class="stopped" role="group" aria-label={title} style={{ aspectRatio }}>
+        <div class="stopped" role="group" aria-label={title} style={style}>
           <span role="status">{stage.words.stoppedPage}</span>
           <button type="button" class="button secondary" onClick={showAgain}>
             {stage.words.showPage}
@@ -77,6 +81,15 @@ export function WebFrame({ node }: ElementProps) {
       <FailureNote path={node.path} failure={failure} />
     </div>
   );
+}
+
+/** A ratio, a height, or a ratio up to a height. */
+function frameStyle({ aspectRatio, height }: FrameSize, declared: number) {
+  if (aspectRatio === undefined && height !== undefined) return { blockSize: `${height}px` };
+  return {
+    aspectRatio: String(boundedRatio(aspectRatio ?? declared)),
+    ...(height !== undefined && { maxBlockSize: `${height}px` }),
+  };
 }
 
 /** The declared data, with bindings resolved: texts alone. */

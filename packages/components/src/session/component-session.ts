@@ -69,6 +69,8 @@ export class ComponentSession {
   readonly client = new ClientState();
   readonly slices: Slices;
   readonly componentId: string;
+  /** Whether the last drawing may show its frames the claims of the visitor. */
+  seesVisitor = false;
   readonly #parts: SessionParts;
   readonly #gone = new AbortController();
   readonly #waiting: Task[] = [];
@@ -204,6 +206,7 @@ export class ComponentSession {
 
   #draw(tree: DrawnTree, rendering: JsonObject, sent: Entered): void {
     const state = objectMember(rendering, 'state') ?? {};
+    this.seesVisitor = member(rendering, 'canAccessVisitorClaims') === true;
     this.#state = state;
     this.#props = objectMember(rendering, 'props') ?? {};
     const { nodes, cut } = tree;

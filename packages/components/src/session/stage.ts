@@ -3,11 +3,13 @@
  * of a `confirm`. It carries out the actions of the platform (docs/contract/components.md#actions);
  * all others are the component's.
  */
-import { signal } from '@preact/signals';
+import { type Signal, signal } from '@preact/signals';
+import type { PagePlace } from '../drawing/frame-message.ts';
 import { isObject, member, objectMember, textMember } from '../drawing/json.ts';
 import { linkUrl, webUrl } from '../drawing/urls.ts';
+import { transportChoices } from '../fetch-transport.ts';
 import { LIMITS } from '../limits.ts';
-import type { Action, ChoiceReader, JsonObject, Transport } from '../transport.ts';
+import type { Action, ChoiceReader, JsonObject, ShownPage, Transport } from '../transport.ts';
 import type { Words } from '../words.ts';
 import { cacheOf } from './answer-cache.ts';
 import { ComponentSession, type Failure } from './component-session.ts';
@@ -33,11 +35,13 @@ export interface Place {
 
 export interface StageParts {
   readonly transport: Transport;
-  readonly choices: ChoiceReader;
+  /** Reads choices, in place of the transport. */
+  readonly choices?: ChoiceReader;
   readonly words: Words;
   readonly componentId: string;
   readonly props: JsonObject;
   readonly context: JsonObject | undefined;
+  readonly surroundings: Surroundings;
   /** Tells the page. @returns false if the page takes care of it itself */
   readonly emit: (event: string, detail: JsonObject) => boolean;
 }
@@ -53,6 +57,13 @@ export interface FrameConduct {
   readonly doubts: number[];
 }
 
+/** What frames learn of the page around them. */
+export interface Surroundings {
+  readonly page?: ShownPage | undefined;
+  /** Claims of the visitor, for components that may see them. */
+  readonly visitor?: JsonObject | undefined;
+}
+
 export interface PressOptions {
   readonly confirm?: unknown;
   /** Values of client state for this one action. */
@@ -63,12 +74,15 @@ export class Stage {
   readonly root: ComponentSession;
   readonly modals = signal<readonly Modal[]>([]);
   readonly question = signal<Question | undefined>(undefined);
+  readonly surroundings: Signal<Surroundings>;
   readonly frames: FrameConduct = { isStopped: false, doubts: [] };
   readonly #parts: StageParts;
   #modalsOpened = 0;
+  #named = 0;
 
   constructor(parts: StageParts) {
     this.#parts = parts;
+    this.surroundings = signal(parts.surroundings);
     const { componentId, props } = parts;
     const onComplete = (returnValue: unknown) => this.#complete(returnValue);
     this.root = this.#session(componentId, props, onComplete);
@@ -78,8 +92,18 @@ export class Stage {
     return this.#parts.words;
   }
 
-  get choices(): ChoiceReader {
-    return this.#parts.choices;
+  /** Reads choices for a component. */
+  choicesOf({ componentId }: ComponentSession): ChoiceReader {
+    return this.#parts.choices ?? transportChoices(this.#parts.transport, componentId);
+  }
+
+  /**
+   * Whether the names of what is chosen may be read before a list is opened. Attack: thousands of
+   * lists, all of which ask at once.
+   */
+  mayName(): boolean {
+    this.#named += 1;
+    return this.#named <= LIMITS.namedSelects;
   }
 
   end(): void {
@@ -139,6 +163,11 @@ export class Stage {
   /** Tells the page of a link that is about to be followed. @returns false if the page does it */
   follow(url: string): boolean {
     return this.#parts.emit('annex-navigate', { url });
+  }
+
+  /** A frame asks for another page of the site; the product goes there. */
+  goTo(page: PagePlace): void {
+    this.#parts.emit('annex-page', { ...page });
   }
 
   closeModal(session: ComponentSession, returnValue?: unknown): void {

@@ -4,15 +4,14 @@
  * Set `transport`, `componentId` and, if there are any, `props` and `context`. It draws itself once
  * it is in a page and has the first two, and again when one of them changes. It tells the page by
  * events, of which all bubble: `annex-render`, `annex-complete`, `annex-error`, `annex-navigate`,
- * `annex-unfurl`, `annex-props`.
+ * `annex-page`, `annex-unfurl`, `annex-props`.
  *
  * A shadow root keeps the styles of the page and those of the component apart. Its style sheet is
  * constructed, which every content security policy allows.
  */
 import { h, render } from 'preact';
-import { fetchChoices } from '../fetch-transport.ts';
-import { Stage } from '../session/stage.ts';
-import type { ChoiceReader, JsonObject, Transport } from '../transport.ts';
+import { Stage, type Surroundings } from '../session/stage.ts';
+import type { ChoiceReader, JsonObject, ShownPage, Transport } from '../transport.ts';
 import { WORDS, type Words } from '../words.ts';
 import { StageView } from './stage-view.tsx';
 import { STYLESHEET } from './stylesheet.ts';
@@ -35,9 +34,10 @@ export class AnnexComponent extends Base {
   static readonly observedAttributes = ['component-id'];
 
   #transport: Transport | undefined;
-  #choices: ChoiceReader = fetchChoices;
+  #choices: ChoiceReader | undefined;
   #props: JsonObject = {};
   #context: JsonObject | undefined;
+  #surroundings: Surroundings = {};
   #words: Words = WORDS;
   #stage: Stage | undefined;
   #isPlanned = false;
@@ -52,11 +52,11 @@ export class AnnexComponent extends Base {
     this.reload();
   }
 
-  /** How it reads choices from a URL; by default from where the URL leads. */
-  get choices(): ChoiceReader {
+  /** How it reads choices from a URL; by default through the transport. */
+  get choices(): ChoiceReader | undefined {
     return this.#choices;
   }
-  set choices(choices: ChoiceReader) {
+  set choices(choices: ChoiceReader | undefined) {
     this.#choices = choices;
   }
 
@@ -85,6 +85,27 @@ export class AnnexComponent extends Base {
     if (JSON.stringify(context) === JSON.stringify(this.#context)) return;
     this.#context = context;
     this.reload();
+  }
+
+  /** The page that it is shown on, for its frames. */
+  get page(): ShownPage | undefined {
+    return this.#surroundings.page;
+  }
+  set page(page: ShownPage | undefined) {
+    this.#surround({ page });
+  }
+
+  /** Claims of the visitor, for the frames of integrations that may see them. */
+  get visitor(): JsonObject | undefined {
+    return this.#surroundings.visitor;
+  }
+  set visitor(visitor: JsonObject | undefined) {
+    this.#surround({ visitor });
+  }
+
+  #surround(changed: Surroundings): void {
+    this.#surroundings = { ...this.#surroundings, ...changed };
+    if (this.#stage !== undefined) this.#stage.surroundings.value = this.#surroundings;
   }
 
   /** `light`, `dark`, or `auto` as the page is. */
@@ -146,11 +167,12 @@ export class AnnexComponent extends Base {
       return;
     const stage = new Stage({
       transport: this.#transport,
-      choices: this.#choices,
+      ...(this.#choices !== undefined && { choices: this.#choices }),
       words: this.#words,
       componentId,
       props: this.#props,
       context: this.#context,
+      surroundings: this.#surroundings,
       emit: (event, detail) => this.#emit(event, detail),
     });
     this.#stage = stage;

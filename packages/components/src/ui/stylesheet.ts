@@ -60,6 +60,7 @@ a { color: var(--accent); }
 .markdown table { border-collapse: collapse; display: block; overflow-x: auto; }
 .markdown th, .markdown td { border: 1px solid var(--line); padding: 4px 8px; text-align: start; }
 .image { display: block; max-inline-size: 100%; inline-size: 100%; object-fit: contain; border-radius: var(--radius); }
+.image.inline { display: inline-block; block-size: 1.25em; inline-size: auto; vertical-align: -0.25em; border-radius: 0; }
 .icon { inline-size: 16px; block-size: 16px; flex: none; }
 .icon path { fill: none; stroke: currentColor; stroke-width: 1.4; stroke-linecap: round; stroke-linejoin: round; }
 .button {

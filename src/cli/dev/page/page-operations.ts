@@ -76,8 +76,8 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
       },
       call: async (body) => callEndpoint(live().installation.publicEndpoint, body),
     },
-    async render({ componentId, props, state, context, action }, { place }) {
-      const body = { componentId, props, state, context, action };
+    async render({ componentId, props, state, context, action, choices }, { place }) {
+      const body = { componentId, props, state, context, action, choices };
       return rendered(annex, `${target(place)}/render`, body);
     },
   };

@@ -8,6 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import type { Limits } from '../../../limits.ts';
+import { CHOICES_URL_CHARS_MAX } from '../../../model/contentkit/choice-page.ts';
 import { isObject, type JsonObject } from '../../../model/contentkit/contentkit-values-check.ts';
 import type { TargetName } from '../../../model/installation.ts';
 import { LEVELS } from '../../../model/level.ts';
@@ -22,6 +23,7 @@ import { nestedCaller } from '../nested-call.ts';
 import { BOUND_BY_CALLS } from '../order-rate.ts';
 import { ERRORS_VIEW } from '../schemas.ts';
 import type { TypedApp } from '../typed-routes.ts';
+import type { ChoiceFetch } from './choice-fetch.ts';
 import type { Renderer, RenderInput } from './renderer.ts';
 
 /** The `id` of a component, or of a block. */
@@ -56,6 +58,20 @@ export const RENDER_BODY = {
       ),
     ),
   ),
+  choices: Type.Optional(
+    Type.Object(
+      {
+        url: Type.String({
+          description: 'With search and page in its query.',
+          maxLength: CHOICES_URL_CHARS_MAX,
+        }),
+      },
+      {
+        description: 'Reads a page of choices of a `select` from its URL, and draws nothing.',
+        additionalProperties: false,
+      },
+    ),
+  ),
   ...SHOWN_TO,
 };
 const RenderBody = Type.Object(RENDER_BODY, { title: 'Render', additionalProperties: false });
@@ -79,10 +95,16 @@ export const DRAWN = {
   canAccessVisitorClaims: Type.Optional(
     Type.Boolean({
       description:
-        'Whether its frames ask for the claims of the visitor. The scope `site:visitor:claims` permits it.',
+        'Whether its frames may get the claims of the visitor: by the scope `site:visitor:claims`, unless the code declines.',
     }),
   ),
 };
+
+const Choice = Type.Object({
+  id: Type.String(),
+  label: Type.String(),
+  icon: Type.Optional(Type.String()),
+});
 
 /** Serialized here: the framework's serializer would filter it by another schema. */
 export const RenderView = Type.Unsafe<string>(
@@ -90,6 +112,15 @@ export const RenderView = Type.Unsafe<string>(
     [
       Type.Object(DRAWN),
       Type.Object({ type: Type.Literal('complete'), returnValue: Type.Optional(Type.Unknown()) }),
+      Type.Object({
+        type: Type.Literal('choices'),
+        choices: Type.Object({
+          items: Type.Array(Choice),
+          selected: Type.Optional(Type.Array(Choice, { description: 'Those that are chosen.' })),
+          next: Type.Optional(Type.String({ description: 'Mark of the next page.' })),
+          nextPage: Type.Optional(Type.String({ description: 'URL of the next page, in place of a mark.' })),
+        }),
+      }),
     ],
     { title: 'Rendering' },
   ),
@@ -97,6 +128,7 @@ export const RenderView = Type.Unsafe<string>(
 
 export interface RenderRouteParts {
   readonly renderer: Pick<Renderer, 'draw'>;
+  readonly choices: Pick<ChoiceFetch, 'page'>;
   readonly targets: Pick<TargetResolver, 'named'>;
   readonly limits: Limits;
 }
@@ -162,12 +194,18 @@ async function draw(
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Sends a drawing that a body asks for. */
+/** Sends the drawing, or the choices, that a body asks for. */
 export async function drawAfterAction(
   parts: RenderRouteParts,
   asked: DrawingRequest,
-  input: RenderInput,
+  { choices, ...input }: RenderInput & { readonly choices?: { readonly url: string } },
 ): Promise<FastifyReply> {
+  if (choices !== undefined) {
+    const { request, reply, target } = asked;
+    const by = { requestId: request.id, caller: nestedCaller(request, reply, parts.limits) };
+    const page = { type: 'choices', choices: await parts.choices.page(target, choices.url, by) };
+    return reply.type(JSON_TYPE).send(JSON.stringify(page));
+  }
   return asked.reply.type(JSON_TYPE).send(await draw(parts, asked, input));
 }
 

@@ -24,6 +24,7 @@ import { entryCache } from '../../../model/entry-cache.ts';
 import { configurationAt } from '../../../model/installation.ts';
 import { LEVELS } from '../../../model/level.ts';
 import { limitError } from '../../../model/limit-met.ts';
+import type { Scope } from '../../../model/manifest/scope.ts';
 import { eventIds, scriptKey, type Target } from '../../../model/target.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 
@@ -94,7 +95,12 @@ export class Renderer {
       throw isUnexplained ? this.#failed(target, requestId, input) : cause;
     });
     const maxAge = maxAgeOf(result.response);
-    return { rendering: mask?.masked(rendering) ?? rendering, ...(maxAge !== undefined && { maxAge }) };
+    const { canAccessVisitorClaims: claims, ...shown } = mask?.masked(rendering) ?? rendering;
+    const isVisited = shown['type'] === 'element' && claims !== false && seesVisitors(target);
+    return {
+      rendering: isVisited ? { ...shown, canAccessVisitorClaims: true } : shown,
+      ...(maxAge !== undefined && { maxAge }),
+    };
   }
 
   /**
@@ -194,6 +200,11 @@ function configurationProps({ environment }: Target): JsonObject {
     ...(siteInstallation && { siteInstallation: { configuration: siteInstallation.configuration } }),
   };
 }
+
+const CLAIMS: Scope = 'site:visitor:claims';
+
+/** Whether the frames of its drawings may get the claims of a visitor. */
+const seesVisitors = ({ environment }: Target): boolean => environment.integration.scopes.includes(CLAIMS);
 
 const MAX_AGE = /^max-age=(\d{1,8})$/;
 

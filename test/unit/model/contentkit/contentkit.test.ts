@@ -272,7 +272,7 @@ describe('a part that is left out is reported', () => {
     ],
     [
       { type: 'text', children: [button] },
-      'element.children[0].children[0] <button>: may not stand here, only <text> or <link> may',
+      'element.children[0].children[0] <button>: may not stand here, only <text>, <link> or <image> may',
     ],
     [
       { type: 'divider', children: ['a'] },
