@@ -7,7 +7,8 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 const at = process.env['KILLED_AT_TOKEN'];
-const { writeFileSync, renameSync } = fs;
+const { writeFileSync, renameSync, writeSync } = fs;
+const STANDARD_OUTPUT = 1;
 const isToken = (path: unknown): boolean => String(path).includes('admin-token');
 
 function step(name: string): void {
@@ -23,10 +24,8 @@ fs.renameSync = (from, to) => {
   renameSync(from, to);
   if (isToken(to)) step('after its name');
 };
+fs.writeSync = ((to: number, data: Buffer | string, ...rest: []) => {
+  if (to === STANDARD_OUTPUT && String(data).startsWith('Admin token')) step('at its announcement');
+  return writeSync(to, data as string, ...rest);
+}) as typeof fs.writeSync;
 syncBuiltinESMExports();
-
-const write = process.stdout.write.bind(process.stdout);
-process.stdout.write = ((chunk: string, ...rest: []) => {
-  if (String(chunk).startsWith('Admin token')) step('at its announcement');
-  return write(chunk, ...rest);
-}) as typeof process.stdout.write;
