@@ -83,7 +83,7 @@ describe('an integration with the name of a built-in one', () => {
     expect((await ask(annex, 'GET', '/integrations/webhook-built-in')).body).toMatchObject({
       ...{ organization: 'annex.built-in', version: 1, verified: true },
       urls: { publicEndpoint: urlsOf(builtIn).publicEndpoint },
-      icon: expect.stringContaining('/webhook-built-in/images/'),
+      icon: `${urlsOf(builtIn).publicEndpoint}/~assets/icon.png`,
     });
     for (const path of [site, site.replace('/webhook/', '/webhook-built-in/')])
       expect((await ask(annex, 'GET', path)).body).toMatchObject({
