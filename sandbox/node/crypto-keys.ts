@@ -14,7 +14,7 @@ import {
   validateString,
 } from './errors.ts';
 
-const BYTES = ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'];
+export const BYTES = ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'];
 const AES_BITS = [128, 192, 256];
 
 /** The bytes of a buffer, a view or a text; undefined for other values. */

@@ -13,6 +13,7 @@ import { absentMembers } from './absent.ts';
 import { Buffer, type Bytes } from './buffer.ts';
 import { createHash, createHmac, digestNamed, getHashes, Hash, Hmac, hash } from './crypto-hash.ts';
 import {
+  BYTES,
   createSecretKey,
   generateKey,
   generateKeySync,
@@ -42,7 +43,6 @@ import {
 } from './errors.ts';
 
 const LENGTH_MAX = 2 ** 31 - 1;
-const BYTES = ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'];
 
 function checkBytes(value: unknown, name: string): Bytes {
   const bytes = secretBytes(value);

@@ -25,16 +25,41 @@ const delayOf = (delay: unknown): number => {
   return ms >= 1 && ms <= DELAY_MS_MAX ? Math.trunc(ms) : 1;
 };
 
-class Timeout {
+/** What a timer and an immediate have in common. */
+abstract class Handle {
+  #referenced = true;
+
+  abstract close(): unknown;
+
+  ref(): this {
+    this.#referenced = true;
+    return this;
+  }
+
+  unref(): this {
+    this.#referenced = false;
+    return this;
+  }
+
+  hasRef(): boolean {
+    return this.#referenced;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+class Timeout extends Handle {
   _idleTimeout: number;
   _onTimeout: Task | null;
   readonly _timerArgs: readonly unknown[];
   _repeat: number | null;
   _destroyed = false;
-  #referenced = true;
   #id = 0;
 
   constructor(task: Task, delay: unknown, values: readonly unknown[], repeats: boolean) {
+    super();
     this._idleTimeout = delayOf(delay);
     this._onTimeout = task;
     this._timerArgs = values;
@@ -69,36 +94,18 @@ class Timeout {
     return this;
   }
 
-  ref(): this {
-    this.#referenced = true;
-    return this;
-  }
-
-  unref(): this {
-    this.#referenced = false;
-    return this;
-  }
-
-  hasRef(): boolean {
-    return this.#referenced;
-  }
-
   [Symbol.toPrimitive](): number {
     return this.#id;
   }
-
-  [Symbol.dispose](): void {
-    this.close();
-  }
 }
 
-class Immediate {
+class Immediate extends Handle {
   _onImmediate: Task | null;
   _destroyed = false;
-  #referenced = true;
   readonly #cancel: () => void;
 
   constructor(task: Task, values: readonly unknown[]) {
+    super();
     this._onImmediate = task;
     this.#cancel = runSoon(() => {
       this._destroyed = true;
@@ -110,24 +117,6 @@ class Immediate {
     this.#cancel();
     this._destroyed = true;
     this._onImmediate = null;
-  }
-
-  ref(): this {
-    this.#referenced = true;
-    return this;
-  }
-
-  unref(): this {
-    this.#referenced = false;
-    return this;
-  }
-
-  hasRef(): boolean {
-    return this.#referenced;
-  }
-
-  [Symbol.dispose](): void {
-    this.close();
   }
 }
 

@@ -13,7 +13,8 @@
  * parsed in the process of its upload.
  */
 import { decode, encode } from '@jridgewell/sourcemap-codec';
-import { type Node, parse } from 'acorn';
+import { parse } from 'acorn';
+import { type AnyNode, nodesBelow } from './syntax-tree.ts';
 
 /** Text to insert before a position of the script. */
 interface Insertion {
@@ -36,8 +37,6 @@ interface Scope {
 /** Expressions whose value is a thenable that was not waited for. */
 const MAY_BE_THENABLE =
   /^(?:Call|New|Member|Conditional|Logical|TaggedTemplate)Expression$|^(?:Identifier|ChainExpression)$/;
-
-type AnyNode = Node & Record<string, unknown>;
 
 /** A script with its source map. */
 export interface MappedScript {
@@ -79,7 +78,6 @@ class Insertions {
     this.#name = name;
   }
 
-  /** Walks without recursion: nesting in a script is as deep as its author likes. */
   walk(program: AnyNode): void {
     const functions: { node: AnyNode; scope: Scope }[] = [];
     const open: { node: AnyNode; scope: Scope | undefined }[] = [{ node: program, scope: undefined }];
@@ -96,7 +94,7 @@ class Insertions {
       } else if (node.type === 'AwaitExpression' && scope !== undefined) this.#await(node, scope);
       else if (node.type === 'ReturnStatement' && scope?.isAsync) this.#return(node['argument']);
       else if (node.type === 'TryStatement') scope?.blocks.push(...catching(node));
-      for (const child of childrenOf(node)) open.push({ node: child, scope });
+      for (const [, child] of nodesBelow(node)) open.push({ node: child, scope });
     }
     for (const { node, scope } of functions) if (scope.awaits) this.#function(node, scope);
     const main = functions[0]?.node;
@@ -165,14 +163,6 @@ class Insertions {
 const isFunction = ({ type }: AnyNode): boolean =>
   type === 'FunctionDeclaration' || type === 'FunctionExpression' || type === 'ArrowFunctionExpression';
 
-function* childrenOf(node: AnyNode): Generator<AnyNode> {
-  for (const value of Object.values(node)) {
-    for (const child of Array.isArray(value) ? value : [value]) {
-      if (typeof (child as AnyNode | null)?.type === 'string') yield child as AnyNode;
-    }
-  }
-}
-
 /** The blocks that run after an exception. */
 const catching = ({ handler, finalizer }: AnyNode): AnyNode[] =>
   [(handler as AnyNode | null)?.['body'], finalizer].filter(Boolean) as AnyNode[];
@@ -182,7 +172,7 @@ function hasTry(body: AnyNode): boolean {
   const open = [body];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     if (node.type === 'TryStatement') return true;
-    if (!isFunction(node)) for (const child of childrenOf(node)) open.push(child);
+    if (!isFunction(node)) for (const [, child] of nodesBelow(node)) open.push(child);
   }
   return false;
 }

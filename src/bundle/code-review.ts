@@ -12,6 +12,7 @@ import { transform } from 'esbuild';
 import { analyze } from 'eslint-scope';
 import { type Problem, warning } from '../model/problem.ts';
 import { KNOWN_GLOBALS } from './isolate-globals.ts';
+import { type AnyNode, isNode, nodesBelow } from './syntax-tree.ts';
 
 /** More code than this is not looked at: a bundle that somebody uploads as one file. */
 const FILE_BYTES_MAX = 128 * 1024;
@@ -141,10 +142,6 @@ interface Facts {
   evaluates: boolean;
 }
 
-type AnyNode = Node & Readonly<Record<string, unknown>>;
-
-const isNode = (value: unknown): value is AnyNode =>
-  typeof value === 'object' && value !== null && typeof (value as Partial<Node>).type === 'string';
 const nameOf = (value: unknown): string =>
   isNode(value) && value.type === 'Identifier' ? String(value['name']) : '';
 
@@ -156,14 +153,10 @@ function factsOf(program: Node): Facts {
     thrownTexts: [],
     evaluates: false,
   };
-  // A list in place of recursion. Attack: code that is nested so deep that it exhausts the stack.
-  const waiting: unknown[] = [program];
-  while (waiting.length > 0) {
-    const value = waiting.pop();
-    if (Array.isArray(value)) waiting.push(...value);
-    if (!isNode(value)) continue;
-    look(value, facts);
-    for (const key of Object.keys(value)) if (key !== 'loc') waiting.push(value[key]);
+  const waiting = [program as AnyNode];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    look(node, facts);
+    for (const [, child] of nodesBelow(node)) waiting.push(child);
   }
   return facts;
 }

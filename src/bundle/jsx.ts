@@ -4,6 +4,7 @@
  *
  * A file of the upload may say otherwise for itself, by the comments `@jsxImportSource` and `@jsx`.
  */
+import { isRecord } from './package-entry.ts';
 import { type FileTree, packageOf, resolveImport } from './resolve-import.ts';
 import { tsconfigOf } from './tsconfig.ts';
 
@@ -68,6 +69,3 @@ function importedRuntime(files: FileTree, entry: string): string | undefined {
 const hasRuntime = (files: FileTree, name: string, entry: string): boolean =>
   name === SDK ||
   (PACKAGE_NAME.test(name) && 'path' in resolveImport(files, `${name}/jsx-runtime`, entry, 'import'));
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -8,6 +8,7 @@
  */
 import type { Node } from 'acorn';
 import { type Loader, transform } from 'esbuild';
+import { type AnyNode, isNode, nodesBelow } from './syntax-tree.ts';
 
 /** Namespace of the modules that throw; their paths are import specifiers. */
 export const MISSING = 'missing';
@@ -102,8 +103,6 @@ async function parsed(code: string): Promise<Node> {
   }
 }
 
-type AnyNode = Node & Readonly<Record<string, unknown>>;
-
 /** What surrounds a node. */
 interface Around {
   readonly guard: Guard | undefined;
@@ -114,18 +113,15 @@ interface Around {
 }
 
 function* importsIn(program: Node): Iterable<[name: string, guard: Guard | undefined]> {
-  // A list in place of recursion. Attack: code that is nested so deep that it exhausts the stack.
-  const waiting: [value: unknown, around: Around][] = [
-    [program, { guard: undefined, later: undefined, inCall: false }],
+  const waiting: [node: AnyNode, around: Around][] = [
+    [program as AnyNode, { guard: undefined, later: undefined, inCall: false }],
   ];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const [value, around] = next;
-    if (Array.isArray(value)) for (const each of value) waiting.push([each, around]);
-    if (!isNode(value)) continue;
-    const name = importOf(value);
+    const [node, around] = next;
+    const name = importOf(node);
     if (name !== undefined) yield [name, around.guard];
-    const own = /Function/.test(value.type) && !around.inCall ? { ...around, guard: around.later } : around;
-    for (const [member, child] of Object.entries(value)) waiting.push([child, within(value, member, own)]);
+    const own = /Function/.test(node.type) && !around.inCall ? { ...around, guard: around.later } : around;
+    for (const [member, child] of nodesBelow(node)) waiting.push([child, within(node, member, own)]);
   }
 }
 
@@ -168,6 +164,3 @@ function importOf(node: AnyNode): string | undefined {
 
 const named = (kind: string, source: unknown): string | undefined =>
   isNode(source) && typeof source['value'] === 'string' ? `${kind} ${source['value']}` : undefined;
-
-const isNode = (value: unknown): value is AnyNode =>
-  typeof value === 'object' && value !== null && typeof (value as Partial<Node>).type === 'string';

@@ -11,7 +11,7 @@
 import { type Problem, warning } from '../model/problem.ts';
 import { parseJsonWithComments } from './json-with-comments.ts';
 import { packageNameOf } from './node-modules.ts';
-import { matchPattern } from './package-entry.ts';
+import { isRecord, matchPattern } from './package-entry.ts';
 import { type FileTree, fileAt, join, type Resolution, resolveImport } from './resolve-import.ts';
 
 /** Members of `compilerOptions` that are honoured as they are. */
@@ -251,8 +251,5 @@ function readJson(bytes: Uint8Array | undefined): unknown {
     ? undefined
     : parseJsonWithComments(new TextDecoder().decode(bytes));
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const recordIn = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});
