@@ -172,7 +172,7 @@ function fill(this: Uint8Array, value: unknown, ...[from, to, name]: unknown[]):
   return this;
 }
 
-/** What is repeated for a text: bytes, or a number where there is no character. */
+/** What `fill` repeats for a text: its bytes, or the byte 0 for the empty text. */
 function textPattern(text: string, name: unknown): Uint8Array | number {
   const encoding = encodingOf(name);
   return text === '' ? 0 : encoding.bytes(text);

@@ -106,7 +106,7 @@ function bigIntegers(signed: boolean, little: boolean): [read: Method, write: Me
     function (this: Uint8Array, value: bigint, offset: unknown = 0) {
       checkValue(value, 64, signed);
       checkOffset(this, offset, 8);
-      // The operators refuse what is no bigint.
+      // `&` and `>>` with a bigint throw a TypeError for a value of another type, as in Node.js.
       put(this, { offset: offset + (little ? 0 : 4), size: 4, little }, Number(value & 0xffffffffn));
       put(this, { offset: offset + (little ? 4 : 0), size: 4, little }, Number((value >> 32n) & 0xffffffffn));
       return offset + 8;

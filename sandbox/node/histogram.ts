@@ -5,6 +5,7 @@
 import {
   invalidArgType,
   nodeError,
+  outOfRange,
   validateInteger,
   validateNumber,
   validateObject,
@@ -75,11 +76,7 @@ export class Histogram {
   percentile(percent: number): number {
     validateNumber(percent, 'percentile');
     if (!(percent > 0 && percent <= 100)) {
-      throw nodeError(
-        RangeError,
-        'ERR_OUT_OF_RANGE',
-        `The value of "percentile" is out of range. It must be > 0 && <= 100. Received ${percent}`,
-      );
+      throw outOfRange('percentile', '> 0 && <= 100', percent);
     }
     return this.#valueAt(percent);
   }
