@@ -51,6 +51,10 @@ export class AbortError extends Error {
   }
 }
 
+/** The error of an operation that the signal ends. */
+export const aborted = (signal: AbortSignal): AbortError =>
+  new AbortError(undefined, { cause: signal.reason });
+
 const TYPES = ['string', 'function', 'number', 'object', 'Function', 'Object', 'boolean', 'bigint', 'symbol'];
 const CLASS_NAME = /^[A-Z][a-zA-Z0-9]*$/;
 

@@ -2,13 +2,7 @@
  * `on` and `once` of `node:events`: the events of an emitter of Node.js, or of a target of the web
  * platform, as a promise or as an iterator.
  */
-import {
-  AbortError,
-  invalidArgType,
-  validateAbortSignal,
-  validateInteger,
-  validateObject,
-} from './errors.ts';
+import { aborted, invalidArgType, validateAbortSignal, validateInteger, validateObject } from './errors.ts';
 
 export type Listener = ((...values: unknown[]) => unknown) & { listener?: Listener };
 interface Emitter {
@@ -22,7 +16,6 @@ interface Options {
   readonly signal?: AbortSignal;
 }
 
-const aborted = (signal: AbortSignal): AbortError => new AbortError(undefined, { cause: signal.reason });
 const isEmitter = (source: Source): source is Emitter => typeof (source as Emitter)?.on === 'function';
 
 /** Adds a listener. @returns what removes it */

@@ -3,7 +3,7 @@
  * of `setInterval` has no timer while nobody waits for it.
  */
 import {
-  AbortError,
+  aborted,
   invalidThis,
   nodeError,
   validateAbortSignal,
@@ -18,8 +18,6 @@ interface Options {
   readonly signal?: AbortSignal;
   readonly ref?: boolean;
 }
-
-const aborted = (signal: AbortSignal): AbortError => new AbortError(undefined, { cause: signal.reason });
 
 function checkOptions(options: Options): AbortSignal | undefined {
   validateObject(options, 'options');

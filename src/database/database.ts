@@ -46,10 +46,10 @@ export async function openDatabase(dialect: Dialect, refusal?: Refusal): Promise
     await database.destroy();
     throw new NewerSchema(unknown);
   }
-  if (applied.some(isEarlier)) await adopt(database, applied);
+  const names = applied.some(isEarlier) ? await adopt(database, applied) : applied;
   if (refusal !== undefined) await refuseNew(database, refusal);
   // Mostly there is nothing to do, and no need to look at all tables, or to wait for a lock.
-  if (await hasThisSchema(database)) return database;
+  if (isCurrent(names)) return database;
   const migrator = new Migrator({
     db: database,
     provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
@@ -68,9 +68,10 @@ export async function openDatabase(dialect: Dialect, refusal?: Refusal): Promise
  * Takes over a database of the development before the first release: its tables are those of today,
  * made in 24 steps.
  *
+ * @returns the migrations that it has now
  * @throws if it lacks some of them
  */
-async function adopt(database: Database, applied: readonly string[]): Promise<void> {
+async function adopt(database: Database, applied: readonly string[]): Promise<readonly string[]> {
   if (!applied.includes(LAST_EARLIER)) {
     await database.destroy();
     throw new Error(
@@ -85,6 +86,7 @@ async function adopt(database: Database, applied: readonly string[]): Promise<vo
       transaction,
     );
   });
+  return [FIRST_MIGRATION];
 }
 
 /**
@@ -106,9 +108,11 @@ export async function refuseNew(database: Database, refusal: Refusal): Promise<v
 
 /** Whether there is nothing for `openDatabase` to do but to connect. */
 export async function hasThisSchema(database: Database): Promise<boolean> {
-  const applied = await migrationsIn(database);
-  return applied.length === Object.keys(MIGRATIONS).length && applied.every((name) => name in MIGRATIONS);
+  return isCurrent(await migrationsIn(database));
 }
+
+const isCurrent = (applied: readonly string[]): boolean =>
+  applied.length === Object.keys(MIGRATIONS).length && applied.every((name) => name in MIGRATIONS);
 
 /**
  * Names of the migrations applied. Empty for a new database, and for an unreadable one: migrating
