@@ -2,7 +2,7 @@
 #
 #   docker build -t annex .
 #
-# The README, "In a container", says how to run it.
+# docs/operating/install.md, "In a container", says how to run it.
 
 # Both stages use the same Debian release, so binaries that npm picked for its C library run in the
 # second.

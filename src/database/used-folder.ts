@@ -31,7 +31,7 @@ export function whyNotNew(folder: string, what: string, advice = ''): string | u
   if (left === '') return undefined;
   return (
     `${what}, and ${folder} has ${left} of a service that has run: all of its data would be missing. ` +
-    `Bring the database back, or restore a backup (docs/operating.md, Keys and backups). ${advice}` +
+    `Bring the database back, or restore a backup (docs/operating/backup.md). ${advice}` +
     `To begin a new service, name an empty folder (--data), or move ${left} away`
   );
 }

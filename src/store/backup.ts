@@ -162,7 +162,7 @@ function refuseDamagedLog(database: string): void {
         ? `belongs to another database: ${verdict.problem}. A backup would mix the two`
         : `${stateOf(verdict.problem)}. A backup would lack what was committed in it`;
     throw new Error(
-      `${database}-wal ${what}. Start the service once: it says what to do (docs/operating.md, Damage).`,
+      `${database}-wal ${what}. Start the service once: it says what to do (docs/operating/troubleshooting.md, Damage).`,
     );
   } finally {
     lock?.release();

@@ -48,7 +48,8 @@ export async function checkConfinement(config: Config): Promise<Finding[]> {
     const isolates = ok('isolates', 'the program of a cell starts, with isolated-vm');
     if (off.length === 0) return [isolates, ok('confinement', names.join(', '))];
     const missing = off.map(([name, { detail }]) => `${name}: ${detail}`).join('; ');
-    const fix = 'docs/operating.md says what each layer needs; bubblewrap and Linux give all of them.';
+    const fix =
+      'docs/operating/confinement.md says what each layer needs; bubblewrap and Linux give all of them.';
     return [isolates, warning('confinement', `off: ${missing}`, fix)];
   } catch (cause) {
     return [failed('isolates', (cause as Error).message, fixOfProgram((cause as Error).message))];

@@ -49,11 +49,19 @@ async function checkHealth(context: CommandContext, { url, token, tokenFrom }: C
         'Name the control listener of a service: annex login <url>.',
       );
     if (health.status === 'ok') return ok('service', `answers, with ${health.cells.count} cells`);
-    return warning('service', `is ${health.status}`, 'Its log says why; docs/operating.md says what to do.');
+    return warning(
+      'service',
+      `is ${health.status}`,
+      'Its log says why; docs/operating/troubleshooting.md says what to do.',
+    );
   } catch (cause) {
     // Of a damaged database it says so with 503.
     if (cause instanceof AnnexError && cause.status === 503)
-      return warning('service', 'answers 503', 'Its log says why; docs/operating.md says what to do.');
+      return warning(
+        'service',
+        'answers 503',
+        'Its log says why; docs/operating/troubleshooting.md says what to do.',
+      );
     return ofFailure('service', context.explain(cause));
   }
 }

@@ -14,7 +14,7 @@ const MIB = 2 ** 20;
 
 const ON_POSTGRES =
   'ANNEX_DATABASE_URL is set: this command copies the SQLite file of a data folder. Back up PostgreSQL with pg_dump, ' +
-  'or with the continuous archiving of its server, and keep the keys of the vault elsewhere (docs/operating.md).';
+  'or with the continuous archiving of its server, and keep the keys of the vault elsewhere (docs/operating/backup.md).';
 
 export interface FolderBackup extends Backup {
   /** About the keys that a restore needs, and whether the key ring has them. */

@@ -86,5 +86,5 @@ Next:
   1. Set ANNEX_DATABASE_URL for every node, and start no service on ${folder} any more: it would deliver a second time.
   2. Give every node the vault's keys of this store, by --vault-key-file or ANNEX_VAULT_KEYS. A node without them does not start.
   3. Start the nodes. They deliver what was waiting; leases of the stopped service are ended, nothing is to be cleared.
-docs/operating.md#moving-to-postgresql has the details.
+docs/operating/upgrade.md#moving-to-postgresql has the details.
 `;

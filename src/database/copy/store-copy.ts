@@ -1,6 +1,6 @@
 /**
  * Copies a store from SQLite to PostgreSQL, table by table, and verifies the copy
- * (docs/operating.md#moving-to-postgresql).
+ * (docs/operating/upgrade.md#moving-to-postgresql).
  *
  * The service must not run. Each batch is one transaction with its progress. At the end every value
  * of both sides is compared, and only then may a service start on the target. It moves nothing and

@@ -1,6 +1,6 @@
 /**
- * The documentation as text: the README and the pages in `docs/`, for the tests that compare them
- * with the code.
+ * The documentation as text: the README, the guides in `docs/` and the pages for operators, for the
+ * tests that compare them with the code.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const pagesIn = (folder: string): string[] =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${folder}/${name}`);
 
-const paths = ['README.md', ...pagesIn('docs'), ...pagesIn('docs/how-to')];
+const paths = ['README.md', ...['docs', 'docs/how-to', 'docs/operating'].flatMap(pagesIn)];
 
 export const DOCUMENTS: readonly Document[] = paths.map((path) => ({
   path,

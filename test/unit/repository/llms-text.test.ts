@@ -1,7 +1,8 @@
 /**
- * `llms.txt`, the map of the documentation for language models: the pages of the README's table,
- * with its words. After a change of that table, `npx vitest run -u` on this file writes it anew.
+ * `llms.txt`, the map of the documentation for language models: the pages of `docs/README.md`, with
+ * its words. After a change of that page, `npx vitest run -u` on this file writes it anew.
  */
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DOCUMENTS } from '../../support/repository/documents.ts';
 import { read } from '../../support/repository/sources.ts';
@@ -11,24 +12,26 @@ const HEAD = `# Annex
 > A self-hosted integration runtime: it runs other people's TypeScript beside a SaaS product, each installation in a V8 isolate of its
 > own, and delivers signed webhooks that are not lost.
 
-- [README](README.md): what Annex is, five minutes to the first integration, tokens, the SDK
+- [README](README.md): what Annex is, five minutes to the first integration
 `;
 
 /** The rows of a table: title, path and description. */
 const ROW = /^\| \[([^\]]+)\]\(([^)]+)\) \| (.*) \|$/gm;
 
-function llmsText(): string {
-  const table = read('README.md').split('\n## Read on\n')[1]?.split('\n## ')[0] ?? '';
-  const lines = [...table.matchAll(ROW)].map(([, title, path, about]) => `- [${title}](${path}): ${about}`);
-  return `${HEAD}${lines.join('\n')}\n`;
-}
+const linesOf = (folder: string): string[] =>
+  [...read(join(folder, 'README.md')).matchAll(ROW)].map(([, title, path = '', about = '']) => {
+    const linked = about.replaceAll(/\]\(([^)]+)\)/g, (_, other: string) => `](${join(folder, other)})`);
+    return `- [${title}](${join(folder, path)}): ${linked}`;
+  });
 
-test('llms.txt has each page that the README lists', async () => {
+const llmsText = (): string => `${HEAD}${[...linesOf('docs'), ...linesOf('docs/operating')].join('\n')}\n`;
+
+test('llms.txt has each page that docs/README.md lists', async () => {
   await expect(llmsText()).toMatchFileSnapshot('../../../llms.txt');
 });
 
-test('the README lists each guide', () => {
-  const linked = llmsText();
-  const guides = DOCUMENTS.map(({ path }) => path).filter((path) => path.startsWith('docs/'));
-  expect(guides.filter((path) => !linked.includes(`(${path})`))).toEqual([]);
+test('docs/README.md lists each guide', () => {
+  const listed = llmsText();
+  const guides = DOCUMENTS.map(({ path }) => path).filter((path) => !path.endsWith('README.md'));
+  expect(guides.filter((path) => !listed.includes(`(${path})`))).toEqual([]);
 });

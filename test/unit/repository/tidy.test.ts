@@ -72,9 +72,9 @@ describe('the documentation', () => {
       string,
       Record<string, string>
     >;
-    const readme = read('README.md');
+    const page = read('CONTRIBUTING.md');
     const names = Object.keys({ ...dependencies, ...optionalDependencies });
-    expect(names.filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+    expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 });
 
@@ -117,7 +117,11 @@ describe('documents', () => {
   const pages = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`);
-  const all = [...pages, 'README.md', 'SECURITY.md', 'ARCHITECTURE.md', 'CHANGELOG.md'];
+  const ofPackages = readdirSync(join(ROOT, 'packages'))
+    .map((name) => `packages/${name}/README.md`)
+    .filter((path) => existsSync(join(ROOT, path)));
+  const roots = ['README.md', 'SECURITY.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+  const all = [...pages, ...ofPackages, ...roots];
   const leadsNowhere = (file: string, anchor: string | undefined): boolean => {
     if (!existsSync(join(ROOT, file))) return true;
     return anchor !== undefined && !anchors(read(file)).includes(anchor);

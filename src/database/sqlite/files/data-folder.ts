@@ -83,7 +83,7 @@ export function unusableDatabase(file: string, cause: unknown): unknown {
   const result = resultOf(cause) & PRIMARY_RESULT;
   if (result === SQLITE.corrupt || result === SQLITE.notADatabase)
     return new Error(
-      `${file} is damaged or not an SQLite database: ${(cause as Error).message}. Restore a backup (docs/operating.md)`,
+      `${file} is damaged or not an SQLite database: ${(cause as Error).message}. Restore a backup (docs/operating/backup.md)`,
       { cause },
     );
   const isDenied = codeOf(cause) === 'EACCES' || codeOf(cause) === 'EPERM';

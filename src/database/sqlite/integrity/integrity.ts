@@ -134,7 +134,7 @@ function noteOf(
   if (integrity === 'damaged')
     return {
       level: 'error',
-      message: 'the database is damaged: restore a backup (docs/operating.md, Backups)',
+      message: 'the database is damaged: restore a backup (docs/operating/backup.md)',
       details: { ...details, problems: Object.fromEntries(damaged) },
     };
   if (integrity === 'unfinished')

@@ -1,6 +1,6 @@
 /**
  * The operator's mapping from calls of the product's API to scopes (`--product-scopes`,
- * docs/operating.md#the-products-api).
+ * docs/operating/settings.md#the-products-api).
  *
  * The first rule that fits a call decides. Paths are canonical (`isCanonical`), but for encoded
  * slashes: a path is read as it is, and with them decoded. Attack: `/v1/spaces%2Fx`, which a rule
