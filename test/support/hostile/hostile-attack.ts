@@ -52,6 +52,29 @@ export interface AttackRequest {
   readonly 'leaves after'?: number;
 }
 
+/** A row of `docs/attacks.md`. */
+export interface AttackRow {
+  readonly attack: string;
+  readonly 'stopped by': string;
+  /** Names of test files. */
+  readonly 'shown by'?: readonly string[];
+}
+
+/** The row of several attacks that one defence stops, and the section that it is in. */
+export interface AttackKind extends AttackRow {
+  readonly section: string;
+}
+
+/** What `attacks.yaml` has: the head of the page, its sections, and rows that no folder has. */
+export interface AttacksPage {
+  readonly head: string;
+  readonly sections: readonly {
+    readonly title: string;
+    readonly intro?: string;
+    readonly rows?: readonly AttackRow[];
+  }[];
+}
+
 export interface Attack {
   readonly name: string;
   readonly title: string;
@@ -60,6 +83,8 @@ export interface Attack {
   readonly wants: string;
   /** The defences that stop it, in the order in which the attack meets them. */
   readonly 'stopped by': readonly string[];
+  /** Its row in `docs/attacks.md`, or the name of the attack whose row has it, too. */
+  readonly kind: AttackKind | string;
   /** Any one of these; several where the machine decides which limit is passed first. */
   readonly answers: readonly Answer[];
   /** Texts that the installation's log contains afterwards. */
@@ -86,6 +111,7 @@ const MEMBERS = [
   'category',
   'wants',
   'stopped by',
+  'kind',
   'answer',
   'answers',
   'log',
@@ -101,6 +127,9 @@ export function readAttacks(): Attack[] {
     .map(({ name }) => readAttack(name))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
 }
+
+export const readAttacksPage = (): AttacksPage =>
+  parse(readFileSync(join(FOLDER, 'attacks.yaml'), 'utf8')) as AttacksPage;
 
 function readAttack(name: string): Attack {
   const read = parse(readFileSync(join(FOLDER, name, 'attack.yaml'), 'utf8')) as Record<string, unknown>;
@@ -123,6 +152,7 @@ function readAttack(name: string): Attack {
     name.startsWith(`${attack.category}-`) &&
     [attack.title, attack.wants].every((text) => typeof text === 'string' && text !== '') &&
     attack['stopped by'].length > 0 &&
+    attack.kind !== undefined &&
     attack.answers.every((one) => typeof one === 'object' && one !== null && Object.keys(one).length > 0);
   if (!isWhole) throw new Error(`${name}/attack.yaml lacks a member, or is in the wrong category`);
   return attack;

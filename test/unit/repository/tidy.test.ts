@@ -6,7 +6,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ERRORS } from '../../../src/errors.ts';
-import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { anchors, DOCUMENTATION } from '../../support/repository/documents.ts';
 import { filesIn, imports, ROOT, read, sources } from '../../support/repository/sources.ts';
 
@@ -75,41 +74,6 @@ describe('the documentation', () => {
     const page = read('CONTRIBUTING.md');
     const names = Object.keys({ ...dependencies, ...optionalDependencies });
     expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
-  });
-});
-
-describe('SECURITY.md', () => {
-  const security = read('SECURITY.md');
-  const prose = security.replace(/^```$.*?^```$/gms, '');
-  /** Names in code font, one each. */
-  const names = [...new Set([...prose.matchAll(/`([^`]+)`/g)].flatMap(([, text = '']) => text.split(/\s+/)))];
-  const attacks = readdirSync(join(ROOT, 'fixtures/hostile'), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name);
-  const kinds = [...new Set(attacks.map((name) => name.split('-', 1)[0]))];
-  const isAttack = (name: string): boolean => new RegExp(`^(${kinds.join('|')})-[a-z0-9-]+$`).test(name);
-
-  test('names every attack of the corpus, and no other', () => {
-    expect(names.filter(isAttack).sort()).toEqual(attacks.sort());
-  });
-
-  test('names every test of a defence', () => {
-    const walls = /^test\/(security|service\/(listeners|egress))\//;
-    const cited = filesIn('test')
-      .filter((path) => walls.test(path) && path.endsWith('.test.ts'))
-      .map((path) => basename(path));
-    expect(cited.filter((name) => !names.includes(name))).toEqual([]);
-  });
-
-  test('names only files, limits and words that exist', () => {
-    const isWord = (name: string) =>
-      new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`).test(DOCUMENTATION);
-    const testNames = new Set(filesIn('test').map((path) => basename(path)));
-    const isFile = (name: string) =>
-      /\.(ts|json|md)$|\/$/.test(name) &&
-      (testNames.has(name) || ['', 'src', 'test'].some((at) => existsSync(join(ROOT, at, name))));
-    const known = (name: string) => isAttack(name) || isFile(name) || name in DEFAULT_LIMITS || isWord(name);
-    expect(names.filter((name) => !known(name))).toEqual([]);
   });
 });
 
