@@ -1,6 +1,6 @@
 /**
- * The reference of one command or of all: as data, as text for `annex help`, and as the page
- * docs/commands.md. All of it comes from the declarations in `commands/`.
+ * The reference of one command or of all: as data, and as text for `annex help`. All of it comes
+ * from the declarations of the commands, and so do the pages of docs/commands/.
  */
 import type { TSchema } from 'typebox';
 import { type Command, type CommandGroup, type Example, isGroup, kebab } from './command.ts';
@@ -99,67 +99,6 @@ const jsonTitle = ({ stream }: Reference): string => {
   if (stream === null) return 'JSON';
   return stream === 'always' ? 'JSON, ONE VALUE A LINE' : `JSON, ONE VALUE A LINE WITH ${stream}`;
 };
-
-/** All commands as the page docs/commands.md. */
-export function pageOf(entries: readonly (Command | CommandGroup)[]): string {
-  const options = GLOBAL_OPTIONS.map(([flags, help]) => `| \`${flags}\` | ${help} |`);
-  const references = referencesOf(entries);
-  const index = references.map(
-    ({ command, summary }) => `| [\`${command}\`](#${command.replaceAll(' ', '-')}) | ${summary} |`,
-  );
-  return `${[INTRODUCTION, '| option | |', '|---|---|', ...options, '', '## All commands', '', '| command | |', '|---|---|', ...index, '', ...references.map(sectionOf)].join('\n').trimEnd()}\n`;
-}
-
-const INTRODUCTION = `# Commands
-
-This page is generated from the program: \`npx vitest run test/unit/cli/reference.test.ts -u\` writes it. \`annex help <command>\`
-prints the same in a terminal.
-
-Each command is a client of the [API](api.md): curl can do the same. Data is on standard output, everything else on standard
-error. Without a terminal nothing is asked. Exit codes are 0 (done), 1 (refused, problems found, or no service reached) and 2
-(wrong use). A signal that breaks a command off ends it with 130 or 143; a stream ends with 0.
-
-With \`--json\`, standard output is one JSON value, or one a line for a stream. A failure is
-\`{"error": {"code", "message", "hint"?, "status"?, "problems"?}}\`.
-
-A command finds its service by the first of these: \`--profile\`; \`ANNEX_URL\` and \`ANNEX_TOKEN\`; the profile that
-\`ANNEX_PROFILE\` names, else the one in use; \`http://127.0.0.1:7700\` with the token in \`data/admin-token\` of the current folder
-or of one above it, as \`annex serve\` writes it. A token is sent to its own service alone.
-`;
-
-function sectionOf({ command, usage, description, ...rest }: Reference): string {
-  const rows = (title: string, list: readonly (readonly [string, string])[]) =>
-    list.length === 0
-      ? []
-      : ['', `| ${title} | |`, '|---|---|', ...list.map(([name, help]) => `| \`${name}\` | ${cell(help)} |`)];
-  const examples = rest.examples.flatMap(({ line, does }) => [`# ${does}`, line]);
-  const exits = rest.exits.map(({ code, meaning }) => `${code} ${meaning}`).join('; ');
-  return [
-    `## ${command}`,
-    '',
-    ['```text', usage, '```'].join('\n'),
-    '',
-    description.join('\n\n'),
-    ...rows(
-      'argument',
-      rest.arguments.map(({ name, help }) => [name, help]),
-    ),
-    ...rows(
-      'option',
-      rest.options.map(({ flags, help }) => [flags, help]),
-    ),
-    '',
-    ['```text', ...examples, '```'].join('\n'),
-    '',
-    `Exit codes: ${exits}.`,
-    '',
-    `With \`--json\`${rest.stream === null ? '' : rest.stream === 'always' ? ', a line' : `, a line with \`${rest.stream}\``}:`,
-    '',
-    ['```text', shapeOf(rest.json), '```', ''].join('\n'),
-  ].join('\n');
-}
-
-const cell = (help: string): string => help.replaceAll('|', '\\|');
 
 /** The keywords of JSON Schema that the schemas of commands use. */
 interface Shape {

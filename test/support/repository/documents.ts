@@ -20,7 +20,7 @@ const pagesIn = (folder: string): string[] =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${folder}/${name}`);
 
-const paths = ['README.md', ...['docs', 'docs/how-to', 'docs/operating'].flatMap(pagesIn)];
+const paths = ['README.md', ...['docs', 'docs/how-to', 'docs/operating', 'docs/commands'].flatMap(pagesIn)];
 
 export const DOCUMENTS: readonly Document[] = paths.map((path) => ({
   path,

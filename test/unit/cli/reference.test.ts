@@ -1,12 +1,20 @@
 /**
- * docs/commands.md is what the program says about itself. After a change of a command, `npx vitest
- * run test/unit/cli/reference.test.ts -u` writes it.
+ * The pages of docs/commands/ are what the program says about itself. After a change of a command,
+ * `npx vitest run test/unit/cli/reference.test.ts -u` writes them.
  */
+import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../../src/cli/commands/registry.ts';
-import { pageOf } from '../../../src/cli/reference.ts';
+import { referencePages } from '../../support/cli/reference-pages.ts';
 import { ROOT } from '../../support/repository/sources.ts';
 
-test('the reference page is that of the commands', async () => {
-  await expect(pageOf(COMMANDS)).toMatchFileSnapshot(`${ROOT}docs/commands.md`);
+const FOLDER = `${ROOT}docs/commands/`;
+const PAGES = referencePages(COMMANDS);
+
+test.each(PAGES)('$file is that of the commands', async ({ file, text }) => {
+  await expect(text).toMatchFileSnapshot(`${FOLDER}${file}`);
+});
+
+test('the folder of the pages has no other', () => {
+  expect(readdirSync(FOLDER).sort()).toEqual(PAGES.map(({ file }) => file).sort());
 });
