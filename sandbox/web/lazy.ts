@@ -2,6 +2,9 @@
  * Lazy modules of the web platform: esbuild puts them into the prelude as functions that have not
  * run. Outside of this list, import only the types of a module listed here; any other import would
  * evaluate it at the start.
+ *
+ * They run after the tenant may have replaced any built-in. So they serve that tenant alone and get
+ * no function of the bridge, and their results are as hostile as the tenant's own values.
  */
 
 /** Bundled by esbuild, and evaluated at the first call. */

@@ -1,6 +1,6 @@
 /**
- * The order of the code, checked: which layer, folder and file may import which. ARCHITECTURE.md
- * draws the layers.
+ * The order of the code, checked: which layer, folder and file may import which.
+ * docs/decisions/source-layers.md draws the layers.
  */
 import { describe, expect, test } from 'vitest';
 import { cycles, filesIn, imports, read, sources } from '../../support/repository/sources.ts';

@@ -109,6 +109,15 @@ describe('documents', () => {
     expect(broken).toEqual([]);
   });
 
+  // What is for fewer readers is on a page of its own.
+  test.each([
+    ['README.md', 10],
+    ['SECURITY.md', 16],
+    ['ARCHITECTURE.md', 16],
+  ])('%s has at most %i KiB', (path, kib) => {
+    expect(Buffer.byteLength(read(path))).toBeLessThanOrEqual(kib * 1024);
+  });
+
   test('every title of a test that a page cites exists', () => {
     const tests = filesIn('test').map(read).join('\n');
     const stale = all.flatMap((path) =>
