@@ -118,6 +118,11 @@ describe('documents', () => {
     expect(Buffer.byteLength(read(path))).toBeLessThanOrEqual(kib * 1024);
   });
 
+  test('the picture of the README differs in its colours alone, light and dark', () => {
+    const drawn = (name: string) => read(`docs/pictures/flow-${name}.svg`).replaceAll(/#[0-9a-f]{6}/g, '#');
+    expect(drawn('dark')).toBe(drawn('light'));
+  });
+
   test('every title of a test that a page cites exists', () => {
     const tests = filesIn('test').map(read).join('\n');
     const stale = all.flatMap((path) =>
