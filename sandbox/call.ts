@@ -7,19 +7,28 @@
  * anything crosses the bridge: a flood of log lines, for example, would pile up outside the
  * isolate's heap.
  */
-import type { Emit, PreludeSettings } from '../src/protocol/bridge.ts';
+import type { CallEnded, Emit, PreludeSettings } from '../src/protocol/bridge.ts';
 import type { LogLevel, SoftLimit } from '../src/protocol/wire.ts';
 import { IsolateStreams, OWN_STREAM } from './isolate-streams.ts';
 import type { Outbound } from './outbound.ts';
 import { WHOLE_LENGTH_MAX } from './outbound-buffered.ts';
 import type { PendingFetches } from './pending-fetches.ts';
-import { isErrorLike } from './web/console/error-stack.ts';
+import { framesOf, isErrorLike, type Place, placeBehind } from './web/console/error-stack.ts';
 import { formatError } from './web/console/format-error.ts';
 import type { CallJobs } from './web/crypto/job-port.ts';
 import { DOMException } from './web/dom-exception.ts';
 import { utf8Length } from './web/encoding/utf8.ts';
 import type { TakenResponse } from './web/fetch/response.ts';
-import { arrayBufferByteLength, MapIntrinsic, mapDelete, mapGet, mapSet, slice } from './web/primordials.ts';
+import {
+  arrayBufferByteLength,
+  MapIntrinsic,
+  mapDelete,
+  mapForEach,
+  mapGet,
+  mapSet,
+  mapSize,
+  slice,
+} from './web/primordials.ts';
 import type { ByteSource } from './web/streams/byte-source.ts';
 
 /**
@@ -37,6 +46,14 @@ const QUESTIONS_PER_ENTRY = 2_000;
  * is kept.
  */
 const EXCEPTIONS_KEPT = 8;
+
+/**
+ * Places that are recorded at the start of an isolate, and again after each line about dropped
+ * work: one takes some microseconds, which code that drops nothing does not pay for long.
+ */
+const PLACES_RECORDED = 32;
+
+const CALL_ENDED: CallEnded = 'The call has ended; work that outlives the answer must be given to waitUntil';
 
 /** Behind what was thrown, where it says nothing about its place. */
 const NO_STACK =
@@ -98,6 +115,10 @@ export interface Timer {
   nesting: number;
   /** Whether the script has set it, and may clear it. */
   readonly clearable: boolean;
+  /** Whether it counts as work that is dropped if the call ends before. */
+  readonly isWork: boolean;
+  /** Where the script has set it, if that was recorded. */
+  readonly place: Place | undefined;
 }
 
 export class Calls {
@@ -110,6 +131,10 @@ export class Calls {
   #questions = 0;
   readonly #emit: Emit;
   #settings = NOTHING_ALLOWED;
+  /** Places that may still be recorded. */
+  #placesLeft = PLACES_RECORDED;
+  /** Whether a line about timers alone was written. */
+  #timersNamed = false;
   readonly #calls = new Map<number, Call>();
   /** Log counts of the script while it loaded. The first call starts with them. */
   #loaded: Call | undefined;
@@ -212,6 +237,13 @@ export class Calls {
     if (mapGet(call.met, limit) === true || this.get(call.id) !== call) return;
     mapSet(call.met, limit, true);
     this.#emit('met', call.id, limit);
+  }
+
+  /** The place that called this function, as long as places are recorded. */
+  placeBehind(called: Function): Place | undefined {
+    if (this.#placesLeft === 0) return undefined;
+    this.#placesLeft -= 1;
+    return placeBehind(called);
   }
 
   /** The streams of a call. */
@@ -352,9 +384,41 @@ export class Calls {
   }
 
   #finish(call: Call): void {
+    const dropped = this.#droppedWork(call);
+    if (dropped !== '') this.#emit('log', call.id, 'warn', dropped);
     if (call.logDropped > 0 || call.logCut) this.#emit('log', call.id, 'warn', this.#lostLines(call));
     mapDelete(this.#calls, call.id);
-    abortWork(call, 'The call has ended; work that outlives the answer must be given to waitUntil', false);
+    abortWork(call, CALL_ENDED, false);
+  }
+
+  /**
+   * Names the work that a call drops because nothing awaited it; empty if there is none. Timers
+   * alone are named once for an isolate: schedulers of some libraries leave one behind in each
+   * call.
+   */
+  #droppedWork({ threw, fetches, streams, jobs, timers }: Call): string {
+    // Beside an exception, the rest of a `Promise.all` is left too.
+    if (threw) return '';
+    const { count: fetchCount, place } = fetches?.unanswered() ?? NONE;
+    const bodyCount = streams?.awaited() ?? 0;
+    const jobCount = jobs === undefined ? 0 : mapSize(jobs.given);
+    const { count: timerCount, place: timerPlace } = timers === undefined ? NONE : unfinishedTimers(timers);
+    const awaitable = fetchCount + bodyCount + jobCount;
+    if (awaitable === 0 && (timerCount === 0 || this.#timersNamed)) return '';
+    if (awaitable === 0) this.#timersNamed = true;
+    this.#placesLeft = PLACES_RECORDED;
+    const count = awaitable + timerCount;
+    const [were, they] = count === 1 ? ['was', 'it was'] : ['were', 'they were'];
+    const work =
+      counted(fetchCount, 'fetch', 'fetches') +
+      counted(bodyCount, 'body', 'bodies') +
+      counted(jobCount, 'operation of Web Crypto', 'operations of Web Crypto') +
+      counted(timerCount, 'timer', 'timers');
+    const at = fetchCount > 0 ? place : awaitable === 0 ? timerPlace : undefined;
+    return (
+      `The call ended while ${slice(work, 2)} ${were} pending; ${they} dropped. ` +
+      `Await what the handler needs, and pass other promises to context.waitUntil.${at ? framesOf(at) : ''}`
+    );
   }
 
   #lostLines({ logCut, logDropped }: Call): string {
@@ -367,6 +431,29 @@ export class Calls {
     return `${loss}; the limit is ${limit}.`;
   }
 }
+
+interface Counted {
+  readonly count: number;
+  /** Of the first. */
+  readonly place: Place | undefined;
+}
+
+const NONE: Counted = { count: 0, place: undefined };
+
+/** Timers that count as work, with the place of the first. */
+function unfinishedTimers(timers: Map<number, Timer>): Counted {
+  const found = { count: 0, place: undefined as Place | undefined };
+  mapForEach(timers, (timer) => {
+    if (!timer.isWork) return;
+    if (found.count === 0) found.place = timer.place;
+    found.count += 1;
+  });
+  return found;
+}
+
+/** `, 2 timers`; empty for none. */
+const counted = (count: number, one: string, several: string): string =>
+  count === 0 ? '' : `, ${count} ${count === 1 ? one : several}`;
 
 /**
  * Bytes of a body. The characters of a text that is surely within the limit are counted as bytes.

@@ -66,7 +66,7 @@ export function start(
   exposeGlobals(globalThis, {
     // Not async: a promise in a promise is unwrapped by a `then` that the tenant may have replaced.
     fetch: function fetch(input: unknown, init: unknown = undefined) {
-      return fetches.run(input, init);
+      return fetches.run(input, init, fetch);
     },
     ...timers.globals,
   });

@@ -25,6 +25,7 @@ import { abort } from './web/lazy.ts';
 import { part } from './web/parts.ts';
 import {
   arrayBufferByteLength,
+  indexOf,
   mapDelete,
   mapGet,
   mapSet,
@@ -40,6 +41,7 @@ import { fetchLog, sinceOrigin } from './web/time/clock.ts';
 type FetchedEntry = Extract<Entry, [kind: 'fetched', ...unknown[]]>;
 
 const DATA = 'data:';
+const EVENT_STREAM = 'text/event-stream';
 const DATA_URL_NEEDS: DataUrlNeeds = {
   atob,
   makeResponse,
@@ -50,6 +52,8 @@ const DATA_URL_NEEDS: DataUrlNeeds = {
 };
 
 const statusOf = uncurryGetter<number>(ResponseClass.prototype, 'status');
+
+type Origin = Pick<PendingFetch, 'ofScript' | 'place'>;
 
 /** A failure that the host reports. */
 class HostFailure {
@@ -73,9 +77,15 @@ export class Fetches {
     this.#emit = emit;
   }
 
-  /** Runs one fetch of the running call. @returns the response; its body follows */
-  async run(input: unknown, init: unknown): Promise<Response> {
+  /**
+   * Runs one fetch of the running call.
+   *
+   * @param called the function that the script called; undefined for a fetch of the prelude
+   * @returns the response; its body follows
+   */
+  async run(input: unknown, init: unknown, called?: Function): Promise<Response> {
     const outgoing = takeRequest(input, init);
+    const origin = { ofScript: called !== undefined, place: called && this.#calls.placeBehind(called) };
     try {
       const { signal } = outgoing;
       if (signal !== undefined && abort().isAborted(signal)) throw abort().abortReason(signal);
@@ -98,9 +108,9 @@ export class Fetches {
         if (signal !== undefined && abort().isAborted(signal)) throw abort().abortReason(signal);
         if (this.#calls.get(call.id) !== call)
           throw new TypeError('The call ended before its fetch could begin');
-        if (fetchLog === undefined) return await this.#send(call, id, fetches, outgoing);
+        if (fetchLog === undefined) return await this.#send(call, id, outgoing, origin);
         const began = sinceOrigin();
-        const response = await this.#send(call, id, fetches, outgoing);
+        const response = await this.#send(call, id, outgoing, origin);
         fetchLog(outgoing.url, began, statusOf(response));
         return response;
       } finally {
@@ -126,7 +136,11 @@ export class Fetches {
     if (call === undefined || pending === undefined) return;
     const stream = entry[9] ? this.#calls.streams(call).receive(id) : undefined;
     if (stream === undefined) pending.unwatch?.();
-    else stream.onOver = pending.unwatch;
+    else {
+      stream.onOver = pending.unwatch;
+      // A subscription: whoever reads it waits as long as the call lasts.
+      stream.isSubscription = indexOf(entry[7], EVENT_STREAM) >= 0;
+    }
     const status = entry[3];
     // An empty body is a body too, with a stream that ends at once.
     const isBodiless = pending.head || isNullBodyStatus(status);
@@ -189,7 +203,8 @@ export class Fetches {
   }
 
   /** Settles with the head of the answer. An abort ends the fetch and its bodies at any time. */
-  #send(call: Call, id: number, fetches: PendingFetches, outgoing: OutgoingRequest): Promise<Response> {
+  #send(call: Call, id: number, outgoing: OutgoingRequest, { ofScript, place }: Origin): Promise<Response> {
+    const fetches = call.fetches as PendingFetches;
     const { method, url, redirect, headers, body, signal } = outgoing;
     const source = isByteSource(body) ? body : undefined;
     const whole = isByteSource(body) ? undefined : this.#wholeBody(call, body);
@@ -204,7 +219,7 @@ export class Fetches {
           this.#emit('drop', call.id, id);
           this.#calls.streams(call).abandon(id, reason);
         });
-      mapSet(fetches.pending, id, { resolve, reject, unwatch, head: method === 'HEAD' });
+      mapSet(fetches.pending, id, { resolve, reject, unwatch, head: method === 'HEAD', ofScript, place });
       const inPieces = whole !== undefined && lengthOf(whole) > WHOLE_LENGTH_MAX;
       const inOne = inPieces ? undefined : whole;
       const more = source !== undefined || inPieces;

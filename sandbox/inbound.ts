@@ -30,6 +30,8 @@ export class Inbound extends ByteSource {
   #failed = false;
   #reason: unknown;
   #waiting: Waiting | undefined;
+  /** The body of server-sent events. */
+  isSubscription = false;
   /** Called once, when the stream has ended or failed. */
   onOver: (() => void) | undefined;
 
@@ -38,6 +40,11 @@ export class Inbound extends ByteSource {
     this.#call = call;
     this.#stream = stream;
     this.#emit = emit;
+  }
+
+  /** Whether a reader waits for the next chunk. */
+  get isAwaited(): boolean {
+    return this.#waiting !== undefined;
   }
 
   /** Receives a chunk. */

@@ -69,6 +69,15 @@ export class IsolateStreams {
     this.drop(stream, reason);
   }
 
+  /** Bodies that somebody reads. */
+  awaited(): number {
+    let count = 0;
+    mapForEach(this.#inbound, (inbound) => {
+      if (inbound.isAwaited && !inbound.isSubscription) count += 1;
+    });
+    return count;
+  }
+
   /** The call has ended: aborts all streams. */
   end(reason: unknown): void {
     mapForEach(this.#inbound, (inbound) => inbound.fail(reason));

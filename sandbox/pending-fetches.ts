@@ -4,6 +4,7 @@
  *
  * Counts inside the isolate, because each fetch beyond would already hold memory outside its heap.
  */
+import type { Place } from './web/console/error-stack.ts';
 import type { OutgoingRequest } from './web/fetch/request.ts';
 import type { Response } from './web/fetch/response.ts';
 import { abort } from './web/lazy.ts';
@@ -18,6 +19,12 @@ export interface PendingFetch {
   readonly unwatch: (() => void) | undefined;
   /** Whether the method is HEAD: the answer has no body, whatever its status. */
   readonly head: boolean;
+  /**
+   * Whether the script has called `fetch`. A fetch of the prelude is of no use without its call.
+   */
+  readonly ofScript: boolean;
+  /** Where the script has called `fetch`, if that was recorded. */
+  readonly place: Place | undefined;
 }
 
 /** A fetch in the queue. */
@@ -75,6 +82,19 @@ export class PendingFetches {
       return;
     }
     this.inFlight -= 1;
+  }
+
+  /** Fetches of the script without an answer, with the place of the first. */
+  unanswered(): { count: number; place: Place | undefined } {
+    const found = { count: 0, place: undefined as Place | undefined };
+    mapForEach(this.pending, ({ ofScript, place }) => {
+      if (!ofScript) return;
+      if (found.count === 0) found.place = place;
+      found.count += 1;
+    });
+    for (let at = this.#first; at < this.#queue.length; at += 1)
+      if (this.#queue[at]?.aborted === false) found.count += 1;
+    return found;
   }
 
   /** The call has ended: rejects all of its fetches. */

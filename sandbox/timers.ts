@@ -29,6 +29,11 @@ const NESTING_FREE = 5;
 const NESTED_DELAY_MS_MIN = 4;
 /** An id is a `long` of Web IDL. */
 const ID_MAX = 2 ** 31 - 1;
+/**
+ * A timeout that is shorter counts as work if its call ends before. A longer one rather guards
+ * other work, and libraries leave it behind (docs/contract/calls.md#waituntil).
+ */
+const GUARD_MS_MIN = 1_000;
 /** Timers are sent to the cell after this many microtasks in which none was set. */
 const MICROTASKS_APART_MAX = 16;
 
@@ -133,13 +138,16 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
     callback: unknown,
     timeout: unknown,
     parameters: readonly unknown[],
-    repeats: boolean,
+    called: Function,
   ): number {
     if (typeof callback !== 'function') throw new TypeError('A timer needs a function to call.');
     const delayMs = toLong(timeout);
+    const repeats = called === globals.setInterval;
     const everyMs = repeats ? delayMs : undefined;
+    const isWork = !repeats && delayMs < GUARD_MS_MIN;
+    const place = isWork ? calls.placeBehind(called) : undefined;
     return set(
-      { callback, parameters, context: currentContext(), everyMs, nesting, clearable: true },
+      { callback, parameters, context: currentContext(), everyMs, nesting, clearable: true, isWork, place },
       delayMs,
     );
   }
@@ -153,6 +161,16 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
     sender.remove(call, id);
   }
 
+  const globals = {
+    setTimeout(handler: unknown, timeout: unknown = 0, ...parameters: unknown[]): number {
+      return setForScript(handler, timeout, parameters, globals.setTimeout);
+    },
+    setInterval(handler: unknown, timeout: unknown = 0, ...parameters: unknown[]): number {
+      return setForScript(handler, timeout, parameters, globals.setInterval);
+    },
+    clearTimeout: (id: unknown = 0) => clear(id),
+    clearInterval: (id: unknown = 0) => clear(id),
+  };
   return {
     fire(callId, id) {
       const pending = calls.get(callId)?.timers;
@@ -174,18 +192,10 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
     },
     later(callback, delayMs) {
       const context = currentContext();
-      set({ callback, parameters: [], context, everyMs: undefined, nesting: 0, clearable: false }, delayMs);
+      const ofPrelude = { clearable: false, isWork: false, place: undefined };
+      set({ callback, parameters: [], context, everyMs: undefined, nesting: 0, ...ofPrelude }, delayMs);
     },
-    globals: {
-      setTimeout(handler, timeout = 0, ...parameters) {
-        return setForScript(handler, timeout, parameters, false);
-      },
-      setInterval(handler, timeout = 0, ...parameters) {
-        return setForScript(handler, timeout, parameters, true);
-      },
-      clearTimeout: (id = 0) => clear(id),
-      clearInterval: (id = 0) => clear(id),
-    },
+    globals,
   };
 }
 

@@ -1,10 +1,11 @@
 /**
- * `node:timers`: the timers of the isolate as the objects of Node.js. A bundle whose code takes
- * a timer for such an object gets these functions for the free names, too
+ * `node:timers`: the timers of the isolate as the objects of Node.js. A bundle whose code takes a
+ * timer for such an object gets these functions for the free names, too
  * (`src/bundle/node-modules.ts`).
  *
- * A timer ends with its call, referenced or not: `ref` and `unref` only remember what they are
- * told.
+ * A timer ends with its call, referenced or not. An interval, and a timer without a reference,
+ * waits as an interval of the isolate, which no line of the log calls dropped work
+ * (`sandbox/call.ts`).
  */
 import { validateFunction } from './errors.ts';
 import { runSoon } from './immediates.ts';
@@ -13,8 +14,13 @@ import promises from './timers-promises.ts';
 
 type Task = (...values: unknown[]) => void;
 /** The timers of the isolate, which the functions of this module hide. */
-const { setTimeout: start, clearTimeout: stop } = globalThis as unknown as {
+const {
+  setTimeout: start,
+  setInterval: repeat,
+  clearTimeout: stop,
+} = globalThis as unknown as {
   setTimeout(task: () => void, delayMs: number): number;
+  setInterval(task: () => void, delayMs: number): number;
   clearTimeout(id: number): void;
 };
 const DELAY_MS_MAX = 2 ** 31 - 1;
@@ -57,6 +63,8 @@ class Timeout extends Handle {
   _repeat: number | null;
   _destroyed = false;
   #id = 0;
+  #dueAt = 0;
+  #run: () => void = () => {};
 
   constructor(task: Task, delay: unknown, values: readonly unknown[], repeats: boolean) {
     super();
@@ -75,7 +83,26 @@ class Timeout extends Handle {
       this._onTimeout?.(...this._timerArgs);
     };
     this._destroyed = false;
-    this.#id = start(run, typeof this._repeat === 'number' ? this._repeat : this._idleTimeout);
+    this.#wait(run, typeof this._repeat === 'number' ? this._repeat : this._idleTimeout);
+  }
+
+  #wait(run: () => void, delayMs: number): void {
+    this.#dueAt = Date.now() + delayMs;
+    this.#run = run;
+    if (this._repeat === null && this.hasRef()) this.#id = start(run, delayMs);
+    else
+      this.#id = repeat(() => {
+        stop(this.#id);
+        run();
+      }, delayMs);
+  }
+
+  override unref(): this {
+    if (!this.hasRef() || this._destroyed) return super.unref();
+    super.unref();
+    stop(this.#id);
+    this.#wait(this.#run, Math.max(1, this.#dueAt - Date.now()));
+    return this;
   }
 
   refresh(): this {

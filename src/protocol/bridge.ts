@@ -72,6 +72,12 @@ export type Entry<Body = ArrayBuffer> =
   | [kind: 'collect', call: number];
 
 /** The one function through which entries come into the isolate. */
+/**
+ * Message of the `AbortError` that ends the work of a call that has ended by itself. The prelude
+ * logs what was dropped, so the cell logs no rejection with it.
+ */
+export type CallEnded = 'The call has ended; work that outlives the answer must be given to waitUntil';
+
 export type Enter = (...entry: Entry) => void;
 
 /** A message out of the isolate. */

@@ -7,7 +7,6 @@
 
 import { OfCall } from '../current-call.ts';
 import {
-  captureStackTrace,
   charCodeAt,
   defineProperty,
   indexOf,
@@ -17,7 +16,6 @@ import {
   mapSet,
   mapSize,
   now,
-  objectCreate,
   objectKeys,
   repeat,
   setPrototypeOf,
@@ -25,7 +23,7 @@ import {
 } from '../primordials.ts';
 import { isObject, toDOMString } from '../web-idl.ts';
 import { formatTable } from './console-table.ts';
-import { isErrorLike } from './error-stack.ts';
+import { framesOf, isErrorLike, placeBehind } from './error-stack.ts';
 import { formatError } from './format-error.ts';
 import { inspect } from './inspect.ts';
 
@@ -69,11 +67,8 @@ export function createConsole(write: (level: ConsoleLevel, text: string) => void
     warn: printer('warn'),
     error: printer('error'),
     trace: (...data) => {
-      const place = objectCreate(null) as { stack?: unknown };
-      captureStackTrace(place, methods.trace);
-      const frames =
-        typeof place.stack === 'string' ? slice(place.stack, indexOf(`${place.stack}\n`, '\n')) : '';
-      print('debug', `Trace: ${formatData(data)}${frames}`);
+      const place = placeBehind(methods.trace as Method);
+      print('debug', `Trace: ${formatData(data)}${framesOf(place)}`);
     },
     dir: (value, options) => {
       const depth = isObject(options) ? (options as { depth?: unknown }).depth : undefined;

@@ -5,7 +5,14 @@
  * `Error.prepareStackTrace` that returns no string, a Proxy around an error. A member is used only
  * if it is a primitive string. A getter that never returns is ended by the CPU limit of the call.
  */
-import { getOwnPropertyDescriptor, isError, slice } from '../primordials.ts';
+import {
+  captureStackTrace,
+  getOwnPropertyDescriptor,
+  indexOf,
+  isError,
+  objectCreate,
+  slice,
+} from '../primordials.ts';
 import { isObject } from '../web-idl.ts';
 
 /** Longest text taken from a single member. */
@@ -35,6 +42,24 @@ export function readStack(error: object): string {
   const name = readText(error, 'name') || 'Error';
   const message = readText(error, 'message');
   return message === undefined || message === '' ? name : `${name}: ${message}`;
+}
+
+/** A position in the script. Its text is made when it is read. */
+export type Place = object;
+
+/** The place that called this function. */
+export function placeBehind(called: Function): Place {
+  const place = objectCreate(null) as Place;
+  captureStackTrace(place, called);
+  return place;
+}
+
+/**
+ * The frames of a place, each on a line of its own behind a line break; empty if there are none.
+ */
+export function framesOf(place: Place): string {
+  const stack = readText(place, 'stack') ?? '';
+  return slice(stack, indexOf(`${stack}\n`, '\n'));
 }
 
 /** A member, own or inherited; undefined if reading it throws. */

@@ -6,7 +6,7 @@
  * tenant emits (`emission-reader.ts`) and checks no limits (`cpu-and-wall-limits.ts`).
  */
 import type ivm from 'isolated-vm';
-import type { Entry } from '../../protocol/bridge.ts';
+import type { CallEnded, Entry } from '../../protocol/bridge.ts';
 import {
   type CallEnd,
   type IsolateLimits,
@@ -52,6 +52,12 @@ export interface TenantIsolateParts {
   readonly limits: IsolateLimits;
   readonly listener: IsolateListener;
 }
+
+const CALL_ENDED: CallEnded = 'The call has ended; work that outlives the answer must be given to waitUntil';
+/**
+ * Whether a rejection only says that its call has ended: the prelude has logged what was dropped.
+ */
+const isDroppedWork = (failure: string): boolean => failure.startsWith(`AbortError: ${CALL_ENDED}`);
 
 export class TenantIsolate {
   readonly key: string;
@@ -248,7 +254,7 @@ export class TenantIsolate {
     const first = call.held !== undefined;
     if (first) this.#releaseHeld(call);
     // A rejection that was not handled. The prelude cannot count these.
-    if (failure !== undefined && call.countRejection())
+    if (failure !== undefined && !isDroppedWork(failure) && call.countRejection())
       this.#emissions.log(call, 'error', `Unhandled promise rejection: ${failure}`);
     // Also where the call has ended by itself, because of the dropped stream: its signal has to
     // abort all the same.
