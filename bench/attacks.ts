@@ -16,7 +16,7 @@ import { once } from 'node:events';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { startTemporaryService } from '../src/cli/temporary-service.ts';
+import { startTemporaryService } from '../src/local/temporary-service.ts';
 import { Chance } from '../test/support/fuzz/chance.ts';
 import { Api, type Victim } from './attacks/api.ts';
 import type { Beginning, Order, Report } from './attacks/attackers.ts';

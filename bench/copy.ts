@@ -21,7 +21,7 @@ import { openDatabase } from '../src/database/database.ts';
 import { sqliteDialect } from '../src/database/sqlite/sqlite-dialect.ts';
 import { databaseUrl, startPostgres } from './peers/queue-servers.ts';
 
-const PROGRAM = fileURLToPath(new URL('../src/cli/copy.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../src/local/annex.ts', import.meta.url));
 const MIB = 2 ** 20;
 const NOW = Date.UTC(2026, 0, 1);
 /** One event in so many is large. */
@@ -88,7 +88,7 @@ async function killedInTheMiddle(url: string, rows: number): Promise<void> {
 
 /** Runs the command. @param isEnough asked every 50 ms; the command is killed once it is true */
 async function copy(url: string, isEnough?: () => Promise<boolean>) {
-  const child = spawn(process.execPath, [PROGRAM, '--data', folder], {
+  const child = spawn(process.execPath, [PROGRAM, 'copy', '--data', folder], {
     env: { ...process.env, ANNEX_DATABASE_URL: url },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -10,8 +10,9 @@
  *
  * The first row is an integration without packages: the others compare with it.
  */
-import { startTemporaryService } from '../src/cli/temporary-service.ts';
+
 import { DEFAULT_LIMITS } from '../src/limits.ts';
+import { startTemporaryService } from '../src/local/temporary-service.ts';
 import { bundle, uploaded } from '../test/support/bundle/uploaded.ts';
 import { withNodePackages } from '../test/support/node-package.ts';
 

@@ -12,7 +12,7 @@
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { startTemporaryService } from '../src/cli/temporary-service.ts';
+import { startTemporaryService } from '../src/local/temporary-service.ts';
 import type { Service } from '../src/service.ts';
 import type { Steady, SteadyMeasured } from './steady.ts';
 

@@ -10,8 +10,8 @@
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { uploadFolder } from '../src/cli/folder-form-data.ts';
-import { startTemporaryService } from '../src/cli/temporary-service.ts';
+import { uploadFolder } from '../src/local/demo/folder-form-data.ts';
+import { startTemporaryService } from '../src/local/temporary-service.ts';
 import type { Service } from '../src/service.ts';
 import type { Load, Measured } from './load.ts';
 

@@ -6,7 +6,7 @@
  * each snippet repeats its work for several. Node always compiles, so the second ratio includes the
  * cost of interpreting.
  */
-import { startTemporaryService, type TemporaryService } from '../src/cli/temporary-service.ts';
+import { startTemporaryService, type TemporaryService } from '../src/local/temporary-service.ts';
 
 const ROUNDS = 5;
 const RATIO_AIM = 5;

@@ -11,17 +11,17 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { compile } from './compile.ts';
+import { buildComponents } from './components/build.ts';
+import { importedPackages } from './imported-packages.ts';
+import { type Prebuilt, writePrebuilt } from './prebuilt.ts';
 import {
   describeTypedefs,
   GLOBALS_FILE,
   joinedDeclarations,
   joinedGlobals,
-} from '../src/cli/sdk-declarations.ts';
-import { SDK_SETTINGS } from '../src/cli/typed-folder.ts';
-import { compile } from './compile.ts';
-import { buildComponents } from './components/build.ts';
-import { importedPackages } from './imported-packages.ts';
-import { type Prebuilt, writePrebuilt } from './prebuilt.ts';
+  SDK_SETTINGS,
+} from './sdk/declarations.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Integrations that `annex demo` publishes; a service has `webhook` built in. */

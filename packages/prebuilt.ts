@@ -5,10 +5,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NODE_SOURCE } from '../src/bundle/node-source.ts';
-import { SDK_SOURCE } from '../src/bundle/sdk-source.ts';
-import { buildPage } from '../src/cli/dev/page/page-files.ts';
+import { SDK_SOURCE } from '../src/imports/sdk-source.ts';
 import { cellSources } from '../src/launch/cell-sources.ts';
 import { PREBUILT_FILES } from '../src/own-files.ts';
+import { buildPage } from './dev-page/page-files.ts';
 
 export interface Prebuilt {
   readonly sdkDeclarations: string;

@@ -1,7 +1,7 @@
 /**
  * `node:timers`: the timers of the isolate as the objects of Node.js. A bundle whose code takes a
  * timer for such an object gets these functions for the free names, too
- * (`src/bundle/node-modules.ts`).
+ * (`src/imports/node-modules.ts`).
  *
  * A timer ends with its call, referenced or not. An interval, and a timer without a reference,
  * waits as an interval of the isolate, which no line of the log calls dropped work

@@ -6,7 +6,7 @@
  * import in a dead branch costs nothing. The path of the generated module names the importing file.
  */
 import type { Message, PartialMessage } from 'esbuild';
-import { packageNameOf } from './node-modules.ts';
+import { packageNameOf } from '../imports/node-modules.ts';
 
 /** Namespace of the generated modules. */
 export const ABSENT = 'absent';

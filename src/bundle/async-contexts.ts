@@ -14,7 +14,7 @@
  */
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 import { parse } from 'acorn';
-import { type AnyNode, nodesBelow } from './syntax-tree.ts';
+import { type AnyNode, nodesBelow } from '../imports/syntax-tree.ts';
 
 /** Text to insert before a position of the script. */
 interface Insertion {

@@ -14,15 +14,15 @@ import {
   type Metafile,
   type OutputFile,
 } from 'esbuild';
+import { ASYNC_HOOKS, takesTimersForObjects } from '../imports/node-modules.ts';
+import { sourceOptions } from '../imports/source-options.ts';
+import { tsconfigWarnings } from '../imports/tsconfig.ts';
 import { limitProblem, type Problem, warning } from '../model/problem.ts';
 import { absentInputs, refusedBy } from './absent-modules.ts';
 import type { MappedScript } from './async-contexts.ts';
 import { buildProblems, refusedModule } from './build-problems.ts';
 import { type BundleResult, SOURCE_MAP_BYTES_MAX } from './bundle-result.ts';
 import { explainJsx } from './jsx-in-typescript.ts';
-import { ASYNC_HOOKS, takesTimersForObjects } from './node-modules.ts';
-import { sourceOptions } from './source-options.ts';
-import { tsconfigWarnings } from './tsconfig.ts';
 import {
   CONTEXT,
   displayName,

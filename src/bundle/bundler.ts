@@ -8,6 +8,7 @@
  */
 import { Launcher } from '../confinement/launch.ts';
 import { AnnexError } from '../errors.ts';
+import { SDK_ENTRIES, SDK_SOURCE } from '../imports/sdk-source.ts';
 import type { Limits } from '../limits.ts';
 import type { ManifestRules } from '../model/manifest/manifest.ts';
 import { problem } from '../model/problem.ts';
@@ -19,7 +20,6 @@ import { answerBounds, type BundleRequest, type ReadRequest } from './bundler-wi
 import { NODE_SOURCE } from './node-source.ts';
 import { parseReading, type Reading } from './reading/reading.ts';
 import { withExportHint } from './sdk-exports.ts';
-import { SDK_ENTRIES, SDK_SOURCE } from './sdk-source.ts';
 import { packForm, type UploadForm } from './upload-form.ts';
 
 export type { BundleResult } from './bundle-result.ts';

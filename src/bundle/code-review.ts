@@ -10,9 +10,9 @@ import { originalPositionFor, TraceMap } from '@jridgewell/trace-mapping';
 import { type Node, parse } from 'acorn';
 import { transform } from 'esbuild';
 import { analyze } from 'eslint-scope';
+import { type AnyNode, isNode, nodesBelow } from '../imports/syntax-tree.ts';
 import { type Problem, warning } from '../model/problem.ts';
 import { KNOWN_GLOBALS } from './isolate-globals.ts';
-import { type AnyNode, isNode, nodesBelow } from './syntax-tree.ts';
 
 /** More code than this is not looked at: a bundle that somebody uploads as one file. */
 const FILE_BYTES_MAX = 128 * 1024;

@@ -14,8 +14,8 @@ import { constants as os } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import { getSystemErrorMap } from 'node:util';
 import { constants as zlib } from 'node:zlib';
+import { CARRYING_FILES, carryingFile } from '../imports/node-modules.ts';
 import { prebuilt } from '../own-files.ts';
-import { CARRYING_FILES, carryingFile } from './node-modules.ts';
 
 const OWN = new URL('../../sandbox/node/', import.meta.url);
 /** An import by a fixed text, as the built files of the packages have it. */

@@ -1,9 +1,10 @@
 /**
  * Adds "Did you mean …?" to esbuild's error about an import that the SDK does not export.
  */
+
+import { SDK_SOURCE } from '../imports/sdk-source.ts';
 import type { Problem } from '../model/problem.ts';
 import { nearest } from '../model/spelling-hint.ts';
-import { SDK_SOURCE } from './sdk-source.ts';
 
 const NO_EXPORT = /^No matching export in "(?:sdk:|@annex\/sdk\/)index\.ts" for import "([^"]+)"/;
 

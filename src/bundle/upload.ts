@@ -5,6 +5,7 @@
  * one place. Nothing here touches a disk: a path is only a key of a map.
  */
 import type { LimitMet, Limits } from '../limits.ts';
+import { quote } from '../model/plain-text.ts';
 import { limitProblem, type Problem, problem } from '../model/problem.ts';
 
 /** Longest path of a file inside an upload, in UTF-16 units. */
@@ -97,7 +98,3 @@ function pathFault(path: string): string | undefined {
     return 'is not normalised: it has "./", "//" or a trailing "/"';
   return undefined;
 }
-
-/** Quotes a hostile name for a message: escaped and truncated. */
-export const quote = (name: string): string =>
-  JSON.stringify(name.length > 120 ? `${name.slice(0, 120)}…` : name);

@@ -15,13 +15,14 @@ import type {
   PartialMessage,
   Plugin,
 } from 'esbuild';
+import { withPragma } from '../imports/jsx.ts';
+import { carryingFile, nodeModule, packageNameOf } from '../imports/node-modules.ts';
+import { ImportGuards, MISSING, missingModule, withoutRequireResolve } from '../imports/optional-imports.ts';
+import { isFreeOfSideEffects, packageJson } from '../imports/resolve-import.ts';
+import { LOADERS, loaderOf } from '../imports/source-options.ts';
+import { resolveMapped } from '../imports/tsconfig.ts';
 import { ABSENT, ABSENT_IMPORTS, absentModule, absentPath, refusing } from './absent-modules.ts';
 import { GLOB_MATCHED } from './glob-imports.ts';
-import { withPragma } from './jsx.ts';
-import { carryingFile, nodeModule, packageNameOf } from './node-modules.ts';
-import { ImportGuards, MISSING, missingModule, withoutRequireResolve } from './optional-imports.ts';
-import { isFreeOfSideEffects, packageJson } from './resolve-import.ts';
-import { resolveMapped } from './tsconfig.ts';
 
 const UPLOAD = 'upload';
 const SDK = 'sdk';
@@ -36,31 +37,6 @@ const EMPTY = 'empty';
  * point.
  */
 const FRAME = 'frame';
-
-/** Extension of an uploaded file → esbuild loader. Other extensions are refused by name. */
-const LOADERS: Readonly<Record<string, Loader>> = {
-  ts: 'ts',
-  mts: 'ts',
-  cts: 'ts',
-  tsx: 'tsx',
-  js: 'js',
-  mjs: 'js',
-  cjs: 'js',
-  jsx: 'jsx',
-  json: 'json',
-  txt: 'text',
-  md: 'text',
-  html: 'text',
-  css: 'text',
-  svg: 'text',
-};
-
-/** Whether a file is code, which an entrypoint has to be. */
-export const isCode = (path: string): boolean =>
-  !RAW_TEXT.test(path) && /^(?:ts|js)x?$/.test(LOADERS[path.slice(path.lastIndexOf('.') + 1)] ?? '');
-
-/** Code that is imported as its own text, to be sent to a browser. */
-const RAW_TEXT = /\.raw\.(?:js|mjs|cjs|ts|css)$/i;
 
 /** Parameter of the finished script: a function that receives the namespace of the entry module. */
 export const RUN = '__run';
@@ -235,18 +211,6 @@ const notImportable = (path: string): PartialMessage =>
     `"${path}" is of a kind that cannot be imported.`,
     `Importable are: ${Object.keys(LOADERS).join(', ')}.`,
   );
-
-/**
- * How esbuild reads a file; undefined where it cannot be imported.
- *
- * @param type of the import attributes: `with { type: 'text' }`
- */
-export function loaderOf(path: string, type: string | undefined): Loader | undefined {
-  if (type === 'text' || RAW_TEXT.test(path)) return 'text';
-  if (type === 'json') return 'json';
-  const extension = path.slice(path.lastIndexOf('.') + 1).toLowerCase();
-  return Object.hasOwn(LOADERS, extension) ? LOADERS[extension] : undefined;
-}
 
 const hasJsx = (loader: Loader): boolean => loader === 'tsx' || loader === 'jsx';
 

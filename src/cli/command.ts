@@ -5,7 +5,7 @@
  */
 import type { TSchema } from 'typebox';
 import type { CommandContext } from './context.ts';
-import type { ExitCode } from './terminal/exit-code.ts';
+import type { ExitCode } from './terminal/failure.ts';
 
 /** `--forward-to <url>` for the key `forwardTo`; a switch if it has no `value`. */
 export interface OptionSpec {

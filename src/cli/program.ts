@@ -13,8 +13,7 @@ import {
   kebab,
   type OptionSpec,
 } from './command.ts';
-import { EXIT } from './terminal/exit-code.ts';
-import { UsageError } from './terminal/failure.ts';
+import { EXIT, UsageError } from './terminal/failure.ts';
 
 /** Options of every command. `--json` and `--no-color` are read before the words are parsed. */
 export interface GlobalOptions {

@@ -3,18 +3,16 @@
  * its own, and tests in theirs. It never ends the process.
  */
 import { constants } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
 import { CommanderError } from 'commander';
 import { AnnexError } from '../../packages/client/src/index.ts';
 import { VERSION } from '../version.ts';
-import type { Command } from './command.ts';
-import { COMMANDS } from './commands/registry.ts';
+import type { Command, CommandGroup } from './command.ts';
 import type { CommandContext } from './context.ts';
-import type { ProcessEnvironment } from './process-environment.ts';
 import { ServiceAccess } from './profile/service-access.ts';
 import { type GlobalOptions, makeProgram, usageOf } from './program.ts';
-import { EXIT } from './terminal/exit-code.ts';
 import { explain } from './terminal/explain.ts';
-import { type Failure, UsageError } from './terminal/failure.ts';
+import { EXIT, type Failure, UsageError } from './terminal/failure.ts';
 import { Output, paint } from './terminal/output.ts';
 import { withNearestIntegration } from './traffic/nearest-integration.ts';
 
@@ -22,24 +20,48 @@ const COLUMNS = 100;
 /** Added to the signal number for the exit code, as shells do. */
 const SIGNAL_EXIT = 128;
 
+/** What a command line has around it. Tests give others than those of the process. */
+export interface ProcessEnvironment {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The folder that relative paths are resolved against. */
+  readonly cwd: string;
+  /** Which of the three are terminals: only a terminal is asked and shows styles. */
+  readonly isTerminal: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
+  /** Aborts with the name of the signal as its reason. */
+  readonly signal: AbortSignal;
+}
+
 /** @param argv the words after `annex` */
-export async function runAnnex(argv: readonly string[], environment: ProcessEnvironment): Promise<number> {
-  const run = new Run(argv, environment);
+export async function runAnnex(
+  argv: readonly string[],
+  environment: ProcessEnvironment,
+  commands: readonly (Command | CommandGroup)[],
+): Promise<number> {
+  const run = new Run(argv, environment, commands);
   return run.exitCode();
 }
 
 class Run {
   readonly #argv: readonly string[];
   readonly #environment: ProcessEnvironment;
+  readonly #commands: readonly (Command | CommandGroup)[];
   readonly #output: Output;
   readonly #brokenPipe = new AbortController();
   #code: number = EXIT.ok;
   #isStream = false;
   #access: ServiceAccess | undefined;
 
-  constructor(argv: readonly string[], environment: ProcessEnvironment) {
+  constructor(
+    argv: readonly string[],
+    environment: ProcessEnvironment,
+    commands: readonly (Command | CommandGroup)[],
+  ) {
     this.#argv = argv;
     this.#environment = environment;
+    this.#commands = commands;
     const { stdout, stderr } = environment;
     // The words are looked at before they are parsed: a mistake in them is printed as they say.
     this.#output = new Output({
@@ -67,7 +89,7 @@ class Run {
   async #parse(): Promise<void> {
     const { stdout } = this.#environment;
     const program = makeProgram({
-      entries: COMMANDS,
+      entries: this.#commands,
       version: VERSION,
       columns: Math.min((stdout as Partial<NodeJS.WriteStream>).columns ?? COLUMNS, COLUMNS),
       writeOut: (text) => this.#output.line(text.replace(/\n$/, '')),

@@ -7,43 +7,21 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { findManifest } from '../bundle/reading/find-manifest.ts';
+import {
+  isGeneratedSdk,
+  SDK_DECLARATIONS_FILE,
+  SETTINGS_ALONE,
+  SETTINGS_WITH_PACKAGE,
+  sdkDeclarations,
+} from '../../packages/sdk/declarations.ts';
 import { AUTHOR_TYPES_FILE, authorTypes } from '../model/manifest/author-types.ts';
+import { findManifest } from '../model/manifest/find-manifest.ts';
 import { MANIFEST_FILE, type Manifest } from '../model/manifest/manifest.ts';
 import { readGiven, replaceFile } from '../real-files.ts';
-import { isGeneratedSdk, SDK_DECLARATIONS_FILE, sdkDeclarations } from './sdk-declarations.ts';
 
 const SETTINGS_FILE = 'tsconfig.json';
 /** Largest manifest, and largest file of types, that is read. */
 const TEXT_BYTES_MAX = 4 * 1024 * 1024;
-/** The globals of an isolate, as the package has them. */
-const GLOBALS = '@annex/sdk/globals';
-
-/**
- * As the bundler compiles: JSX of the SDK, each file by itself, no types of a browser or of Node.
- */
-const COMPILER_OPTIONS = {
-  target: 'esnext',
-  lib: ['esnext'],
-  types: [] as readonly string[],
-  module: 'esnext',
-  moduleResolution: 'bundler',
-  allowImportingTsExtensions: true,
-  isolatedModules: true,
-  jsx: 'react-jsx',
-  jsxImportSource: '@annex/sdk',
-  strict: true,
-  skipLibCheck: true,
-  noEmit: true,
-};
-
-const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
-
-/** `tsconfig.json` of the package `@annex/sdk`, which those of authors extend. */
-export const SDK_SETTINGS = json({ compilerOptions: { ...COMPILER_OPTIONS, types: [GLOBALS] } });
-const SETTINGS_WITH_PACKAGE = json({ extends: '@annex/sdk/tsconfig.json' });
-const SETTINGS_ALONE = json({ compilerOptions: COMPILER_OPTIONS });
-
 export type FileState = 'written' | 'up to date' | 'not up to date' | 'removed' | 'left as it is';
 
 export interface TypedFile {

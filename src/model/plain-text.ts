@@ -34,3 +34,7 @@ export const plainJson = (json: string): string => json.replaceAll(UNSAFE_IN_JSO
 /** The value exactly, with escapes for each character that could control a terminal. */
 export const safeJson = (value: unknown, indent = 0): string =>
   plainJson(JSON.stringify(value, undefined, indent));
+
+/** Quotes a hostile name for a message: escaped and truncated. */
+export const quote = (name: string): string =>
+  JSON.stringify(name.length > 120 ? `${name.slice(0, 120)}…` : name);

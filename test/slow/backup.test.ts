@@ -1,5 +1,5 @@
 /**
- * `npm run backup`: one file, made beside a running service, with every event that was acknowledged
+ * `annex backup`: one file, made beside a running service, with every event that was acknowledged
  * before.
  */
 import { spawn } from 'node:child_process';
@@ -17,7 +17,7 @@ import { HostProcess } from '../support/host-process.ts';
 import { LedgerReceiver } from '../support/receivers/ledger-receiver.ts';
 import { storeOptions, temporaryFolder } from '../support/store/temporary-store.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../src/cli/backup.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../src/local/annex.ts', import.meta.url));
 
 const run = (...flags: string[]) => runAs({}, ...flags);
 
@@ -25,7 +25,7 @@ async function runAs(
   options: { readonly uid?: number; readonly gid?: number; readonly env?: NodeJS.ProcessEnv },
   ...flags: string[]
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [PROGRAM, ...flags], options);
+  const child = spawn(process.execPath, [PROGRAM, 'backup', ...flags], options);
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
@@ -173,8 +173,15 @@ describe('of a stopped service', () => {
       select i, hex(randomblob(40)) as text from n; create index bulk_text on bulk (text)`);
     database.close();
     const names = await readdir(folder);
-    const child = spawn(process.execPath, [PROGRAM, '--data', folder, '--to', join(folder, 'backup.db')]);
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const child = spawn(process.execPath, [
+      PROGRAM,
+      'backup',
+      '--data',
+      folder,
+      '--to',
+      join(folder, 'backup.db'),
+    ]);
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (text.includes('checking')) child.kill(signal);
     });
     const [code] = (await once(child, 'close')) as [number];
@@ -250,7 +257,7 @@ test('it names what is missing: the file to make, or a folder with a database', 
   const absent = await run('--data', folder, '--to', join(folder, 'absent', 'x.db'));
   const message = expect.stringContaining(`the folder ${join(folder, 'absent')} does not exist`);
   expect(absent).toMatchObject({ code: 1, output: message });
-  expect((await run('--help')).output).toContain('usage: npm run backup');
+  expect((await run('--help')).output).toContain('Usage: annex backup');
 });
 
 test('it refuses where the database is PostgreSQL, and names what copies that', async () => {

@@ -4,11 +4,11 @@
  */
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { uploadFolder } from '../../src/cli/folder-form-data.ts';
-import { startTemporaryService } from '../../src/cli/temporary-service.ts';
-import { type Sent, toRequest } from '../../src/cli/transcript.ts';
 import type { InspectionSettings } from '../../src/inspector/inspection-settings.ts';
 import type { Limits } from '../../src/limits.ts';
+import { uploadFolder } from '../../src/local/demo/folder-form-data.ts';
+import { type Sent, toRequest } from '../../src/local/demo/transcript.ts';
+import { startTemporaryService } from '../../src/local/temporary-service.ts';
 import type { Level } from '../../src/model/level.ts';
 import type { Service } from '../../src/service.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -35,8 +35,8 @@ const PARENT_EVERY_MS = 500;
 const EXIT_NOT_STARTED = 127;
 
 const program = process.argv[2] === 'test-service' ? 'testing/test-service' : 'annex';
-const compiled = fileURLToPath(new URL(`../dist/src/cli/${program}.js`, import.meta.url));
-const source = fileURLToPath(new URL(`../../../src/cli/${program}.ts`, import.meta.url));
+const compiled = fileURLToPath(new URL(`../dist/src/local/${program}.js`, import.meta.url));
+const source = fileURLToPath(new URL(`../../../src/local/${program}.ts`, import.meta.url));
 const isClone = !existsSync(compiled);
 const install = isClone
   ? 'Run `npm ci` in the folder of the clone.'

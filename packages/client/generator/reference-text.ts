@@ -9,7 +9,7 @@ import { TypeText } from './type-text.ts';
 
 const HEAD = `# The client: reference
 
-Every method of \`@annex/client\`, from the OpenAPI description of the service. Generated: \`node packages/client/generate.ts\`.
+Every method of \`@annex/client\`, from the OpenAPI description of the service. Generated: \`npx vitest run test/service/client/generated-client.test.ts -u\`.
 
 The package's [README](../packages/client/README.md) says how it is used: settings, lists, streams, errors, retries, webhooks. Parameters
 with a \`?\` may be left out. Every method takes \`options\` last: \`signal\`, \`timeoutMs\`, \`retries\`, and what the table names. It

@@ -2,7 +2,7 @@
  * Every route of the API as a method, with the types of its request and its answer, from the
  * service's description at `/v1/openapi.json`.
  *
- * Generated: `node packages/client/generate.ts`.
+ * Generated: `npx vitest run test/service/client/generated-client.test.ts -u`.
  */
 
 import { type Page, pagedItems } from './paging.ts';

@@ -1,5 +1,5 @@
 /**
- * What the page of `annex dev` asks its server (`src/cli/dev/page/page-operations.ts`), and what
+ * What the page of `annex dev` asks its server (`src/local/dev/page/page-operations.ts`), and what
  * the server answers. Paths are relative: the address of the page has its token.
  */
 
@@ -88,7 +88,7 @@ export interface DeliveryView {
   readonly outcome?: string;
 }
 
-/** An event of the session, as `src/cli/dev/dev-event.ts` describes it. */
+/** An event of the session, as `src/local/dev/dev-event.ts` describes it. */
 export interface FeedEvent {
   readonly event: 'started' | 'live' | 'refused' | 'failed' | 'log' | 'delivery' | 'rendered' | 'triggered';
   readonly [member: string]: unknown;

@@ -1,11 +1,11 @@
 /** An integration that tests have loaded: it makes installations, and removes them at the end. */
 import { randomBytes } from 'node:crypto';
-import type { PublishedFolder } from '../../../src/cli/testing/test-messages.ts';
 import { Annex } from '../../client/src/index.ts';
 import { FetchTable, type Mocks } from './fetch-table.ts';
 import { Installation, type InstallOptions } from './installation.ts';
 import { OutboundRequests } from './outbound-requests.ts';
 import type { ServiceProcess } from './service-process.ts';
+import type { PublishedFolder } from './test-messages.ts';
 
 /** Installations of this process, by their integration and organization: each pair has one. */
 const installed = new Map<string, Installation>();

@@ -1,10 +1,10 @@
 /** `load()`: publishes the folder of an integration to the service of the tests. */
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { PublishedFolder } from '../../../src/cli/testing/test-messages.ts';
 import { App } from './app.ts';
 import type { Mocks } from './fetch-table.ts';
 import { serviceProcess } from './service-process.ts';
+import type { PublishedFolder } from './test-messages.ts';
 
 export interface LoadOptions {
   /**

@@ -2,8 +2,9 @@
  * The outbound requests of one installation: answers them by the table of mocks, and keeps them for
  * the test. One without a mock breaks off, and the step of the test that is running fails.
  */
-import type { OutboundAnswer, OutboundRequest } from '../../../src/cli/testing/test-messages.ts';
+
 import type { FetchTable, SentRequest } from './fetch-table.ts';
+import type { OutboundAnswer, OutboundRequest } from './test-messages.ts';
 import { unfaked, withWholeBody } from './whole-body.ts';
 
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);

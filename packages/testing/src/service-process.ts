@@ -7,14 +7,6 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Transferable as TransferListItem, Worker } from 'node:worker_threads';
 import type {
-  OutboundAnswer,
-  OutboundRequest,
-  Ready,
-  TestRequest,
-  ToService,
-  ToTestKit,
-} from '../../../src/cli/testing/test-messages.ts';
-import type {
   HandedAnswer,
   HandedBody,
   HandedEntry,
@@ -22,6 +14,14 @@ import type {
   ThreadData,
   ToThread,
 } from './service-thread.ts';
+import type {
+  OutboundAnswer,
+  OutboundRequest,
+  Ready,
+  TestRequest,
+  ToService,
+  ToTestKit,
+} from './test-messages.ts';
 import { withWholeBody } from './whole-body.ts';
 
 /** Answers the outbound requests of one part of the tests. @returns undefined for those of others */

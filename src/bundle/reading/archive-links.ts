@@ -6,8 +6,10 @@
  * part, as a file system does, but only inside the archive. Attack: a link that names a file
  * outside of the archive.
  */
+
+import { quote } from '../../model/plain-text.ts';
 import { problem } from '../../model/problem.ts';
-import { pathProblem, quote, type UploadedFiles } from '../upload.ts';
+import { pathProblem, type UploadedFiles } from '../upload.ts';
 import { type ArchiveNode, ArchiveTree, below } from './archive-tree.ts';
 
 /** A link as the archive contains it. */

@@ -7,6 +7,8 @@
  * stored. Attack: 2 MiB of PNG that a browser decodes to a gigabyte of pixels; bytes and pixels are
  * both limited. The pixels are not decoded here.
  */
+
+import { absentHint } from '../../model/manifest/absent-file.ts';
 import {
   ASSET_BYTES_MAX,
   ASSETS_MAX,
@@ -20,7 +22,6 @@ import {
 import type { Manifest, PlaceOf } from '../../model/manifest/manifest.ts';
 import type { Place } from '../../model/manifest/yaml-source.ts';
 import { type Problem, problem, warning } from '../../model/problem.ts';
-import { absentHint } from './absent-file.ts';
 
 const KIB = 1024;
 /** Recommended, and allowed, bytes of an icon. */

@@ -15,12 +15,12 @@
  */
 import type { Limits } from '../../limits.ts';
 import { jsonFault } from '../../model/json-fault.ts';
+import { findManifest, namedFile } from '../../model/manifest/find-manifest.ts';
 import { MANIFEST_FILE } from '../../model/manifest/manifest.ts';
 import { YAML_BYTES_MAX } from '../../model/manifest/yaml-source.ts';
 import { limitProblem, type Problem, problem } from '../../model/problem.ts';
 import { overwritesSecrets, type SinglePart, type UploadForm } from '../upload-form.ts';
 import { readArchive } from './archive.ts';
-import { findManifest, namedFile } from './find-manifest.ts';
 
 /** An upload whose parts are all valid. */
 export interface ReceivedUpload {

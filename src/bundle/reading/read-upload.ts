@@ -5,15 +5,16 @@
  * Runs in the process of the upload, under its deadline and memory limit. The host receives the
  * result as bounded JSON and validates it again (`reading.ts`).
  */
+
+import { isCode } from '../../imports/source-options.ts';
 import type { Limits } from '../../limits.ts';
+import { absentHint } from '../../model/manifest/absent-file.ts';
 import { checkManifest, type ManifestRules, type ParsedManifest } from '../../model/manifest/manifest.ts';
 import { resolveSecrets } from '../../model/manifest/secrets.ts';
 import { readYaml } from '../../model/manifest/yaml-source.ts';
+import { quote } from '../../model/plain-text.ts';
 import { isError, type Problem, problem } from '../../model/problem.ts';
-import { quote } from '../upload.ts';
 import type { UploadForm } from '../upload-form.ts';
-import { isCode } from '../virtual-files.ts';
-import { absentHint } from './absent-file.ts';
 import { collectImages, type NamedImage } from './images.ts';
 import { type ReceivedUpload, readForm } from './read-form.ts';
 import { inspectedPaths, PROBLEMS_MAX, READY_SCRIPT, REFUSALS_MAX, type ReadingMessage } from './reading.ts';

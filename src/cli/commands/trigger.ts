@@ -2,8 +2,7 @@
 import Type from 'typebox';
 import type { Annex, Installation } from '../../../packages/client/src/index.ts';
 import { type Command, defineCommand } from '../command.ts';
-import { EXIT } from '../terminal/exit-code.ts';
-import { UsageError } from '../terminal/failure.ts';
+import { EXIT, UsageError } from '../terminal/failure.ts';
 import { rowOf, TITLES } from '../traffic/delivery-change.ts';
 import { OUTCOMES_WAIT_MS, outcomesOf } from '../traffic/event-outcomes.ts';
 import {

@@ -7,8 +7,7 @@ import Type from 'typebox';
 import { type Manifest, parseManifest } from '../../model/manifest/manifest.ts';
 import type { Problem } from '../../model/problem.ts';
 import { type Command, defineCommand } from '../command.ts';
-import { EXIT } from '../terminal/exit-code.ts';
-import { Failure, UsageError } from '../terminal/failure.ts';
+import { EXIT, Failure, UsageError } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { manifestIn, textOf, writeTypes } from '../typed-folder.ts';
 

@@ -7,7 +7,7 @@ import type { Annex, WebhookSecret, WebhookTest } from '../../../packages/client
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { PLACE } from '../installation/target-view.ts';
-import { EXIT } from '../terminal/exit-code.ts';
+import { EXIT } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { rowOf, TITLES } from '../traffic/delivery-change.ts';
 import { OUTCOMES_WAIT_MS, outcomesOf } from '../traffic/event-outcomes.ts';

@@ -2,7 +2,9 @@
  * The errors that a command reports: a sentence, what to do, an exit code and, for programs, a
  * code. An error of any other class is turned into one of these, or is a mistake of this program.
  */
-import { EXIT, type ExitCode } from './exit-code.ts';
+/** Exit codes of every command. */
+export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface FailureDetails {
   /** For programs: a code of the API, or one of this command line. */

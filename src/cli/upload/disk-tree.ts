@@ -10,7 +10,7 @@
  */
 import { readdirSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { FileTree } from '../../bundle/resolve-import.ts';
+import type { FileTree } from '../../imports/resolve-import.ts';
 import { readAt, realPath } from '../../real-files.ts';
 import { fromDisk, toDisk } from './disk-path.ts';
 import type { Exclusion } from './never-uploaded.ts';

@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { findManifest } from '../../bundle/reading/find-manifest.ts';
+import { findManifest } from '../../model/manifest/find-manifest.ts';
 import { checkManifest, type Manifest, type PlaceOf } from '../../model/manifest/manifest.ts';
 import { readYaml, YAML_BYTES_MAX } from '../../model/manifest/yaml-source.ts';
 import type { Problem } from '../../model/problem.ts';

@@ -7,8 +7,8 @@
  */
 import { statSync } from 'node:fs';
 import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
-import { absentHint } from '../../bundle/reading/absent-file.ts';
-import { resolveMapped } from '../../bundle/tsconfig.ts';
+import { resolveMapped } from '../../imports/tsconfig.ts';
+import { absentHint } from '../../model/manifest/absent-file.ts';
 import { assetsOf, imagesOf } from '../../model/manifest/image.ts';
 import type { Manifest } from '../../model/manifest/manifest.ts';
 import { type Problem, problem } from '../../model/problem.ts';

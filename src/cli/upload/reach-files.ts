@@ -6,13 +6,12 @@
  * of the code itself are not reported: the service finds them in the upload.
  */
 import { type BuildFailure, build, type Location, type Plugin } from 'esbuild';
-import { withPragma } from '../../bundle/jsx.ts';
-import { ImportGuards, withoutRequireResolve } from '../../bundle/optional-imports.ts';
-import type { Resolution } from '../../bundle/resolve-import.ts';
-import { SDK_ENTRIES } from '../../bundle/sdk-source.ts';
-import { sourceOptions } from '../../bundle/source-options.ts';
-import { resolveMapped, type Tsconfig, tsconfigOf } from '../../bundle/tsconfig.ts';
-import { loaderOf } from '../../bundle/virtual-files.ts';
+import { withPragma } from '../../imports/jsx.ts';
+import { ImportGuards, withoutRequireResolve } from '../../imports/optional-imports.ts';
+import type { Resolution } from '../../imports/resolve-import.ts';
+import { SDK_ENTRIES } from '../../imports/sdk-source.ts';
+import { loaderOf, sourceOptions } from '../../imports/source-options.ts';
+import { resolveMapped, type Tsconfig, tsconfigOf } from '../../imports/tsconfig.ts';
 import { type DiskTree, type Package, type Place, pathOf, type Refusal } from './disk-tree.ts';
 
 /** Namespace of the files of a package, with its number. */

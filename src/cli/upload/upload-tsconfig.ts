@@ -7,7 +7,7 @@
  * that compile the code.
  */
 import { posix } from 'node:path';
-import { baseName, type Tsconfig } from '../../bundle/tsconfig.ts';
+import { baseName, type Tsconfig } from '../../imports/tsconfig.ts';
 import type { Package } from './disk-tree.ts';
 import type { PackageLayout } from './package-layout.ts';
 import type { FoundImport, Reached } from './reach-files.ts';

@@ -48,9 +48,9 @@ const COMMITS_IN_FLIGHT = 2;
 const COMMIT_WAIT_MS = 4_000;
 
 const COPY_UNFINISHED =
-  'a copy into it is not finished. Run `npm run copy` again, which goes on with it, before any service starts';
+  'a copy into it is not finished. Run `annex copy` again, which goes on with it, before any service starts';
 
-const MOVED = 'To move the SQLite store of that folder, run `npm run copy` first. ';
+const MOVED = 'To move the SQLite store of that folder, run `annex copy` first. ';
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`; may have TLS parameters. */

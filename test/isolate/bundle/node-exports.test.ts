@@ -8,7 +8,7 @@ import { builtinModules } from 'node:module';
 import { devNull } from 'node:os';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { nodeModule } from '../../../src/bundle/node-modules.ts';
+import { nodeModule } from '../../../src/imports/node-modules.ts';
 import { TestService } from '../../support/service.ts';
 
 /** Name → kind: what `typeof` says, and `null`. */

@@ -3,8 +3,8 @@
  * themselves.
  */
 import { describe, expect, test } from 'vitest';
-import { packageEntry } from '../../../src/bundle/package-entry.ts';
-import { resolveImport } from '../../../src/bundle/resolve-import.ts';
+import { packageEntry } from '../../../src/imports/package-entry.ts';
+import { resolveImport } from '../../../src/imports/resolve-import.ts';
 import { evaluate, uploaded } from '../../support/bundle/uploaded.ts';
 
 const resolved = (files: Record<string, string>, specifier: string, importer = 'src/index.ts') => {

@@ -15,7 +15,7 @@ import { VERSION } from '../../../src/version.ts';
 import { annex } from '../../support/cli/annex-run.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../src/cli/annex.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../src/local/annex.ts', import.meta.url));
 const open: Server[] = [];
 afterAll(() => {
   for (const server of open) server.close();

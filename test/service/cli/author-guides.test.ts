@@ -16,7 +16,7 @@ import { Shell } from '../../support/repository/shell.ts';
 import { read } from '../../support/repository/sources.ts';
 import { TestService } from '../../support/service.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../src/cli/annex.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../src/local/annex.ts', import.meta.url));
 
 let annex: TestService;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import Schema from 'typebox/schema';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Command, type CommandGroup, isGroup } from '../../../src/cli/command.ts';
-import { COMMANDS } from '../../../src/cli/commands/registry.ts';
+import { COMMANDS } from '../../../src/local/commands.ts';
 import { annex, type Invocation, type Ran } from '../../support/cli/annex-run.ts';
 import { folderWith, manifestOf } from '../../support/cli/author-folder.ts';
 import { COMMAND_CASES } from '../../support/cli/command-cases.ts';

@@ -18,7 +18,7 @@ import { Annex } from '../../../packages/client/src/index.ts';
 import { annex } from '../../support/cli/annex-run.ts';
 import { type Certificate, selfSigned } from '../../support/http/certificate.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../src/cli/annex.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../src/local/annex.ts', import.meta.url));
 const WORDS = ['integrations', 'list'];
 /** A host that does not exist: nothing is sent to another machine. */
 const ELSEWHERE = 'annex.invalid';

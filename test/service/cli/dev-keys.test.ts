@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runAnnex } from '../../../src/cli/run-annex.ts';
+import { COMMANDS } from '../../../src/local/commands.ts';
 import { folderWith, manifestOf } from '../../support/cli/author-folder.ts';
 import { TestService } from '../../support/service.ts';
 
@@ -53,15 +54,19 @@ class Terminal {
 test('keys render, trigger a chosen event, clear and quit; an error has its code frame', async () => {
   const folder = await folderWith({ 'platform-manifest.yaml': MANIFEST, 'index.tsx': CODE });
   const terminal = new Terminal();
-  const ended = runAnnex(['dev', folder, '--service', '--page-port', '0', '--no-color'], {
-    stdin: terminal.stdin,
-    stdout: terminal.stdout,
-    stderr: terminal.stdout,
-    env: { ANNEX_URL: service.service.controlUrl, ANNEX_TOKEN: service.admin },
-    cwd: folder,
-    isTerminal: { stdin: true, stdout: true, stderr: true },
-    signal: new AbortController().signal,
-  });
+  const ended = runAnnex(
+    ['dev', folder, '--service', '--page-port', '0', '--no-color'],
+    {
+      stdin: terminal.stdin,
+      stdout: terminal.stdout,
+      stderr: terminal.stdout,
+      env: { ANNEX_URL: service.service.controlUrl, ANNEX_TOKEN: service.admin },
+      cwd: folder,
+      isTerminal: { stdin: true, stdout: true, stderr: true },
+      signal: new AbortController().signal,
+    },
+    COMMANDS,
+  );
   await terminal.shows(/live dev-keys, version 1/);
   await terminal.shows(/q quit/);
   terminal.press('r');

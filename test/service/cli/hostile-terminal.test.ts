@@ -17,7 +17,7 @@ import { CommandWorld } from '../../support/cli/command-world.ts';
 import { closeHostile, controlIn, HOSTILE, poisoning, refusing } from '../../support/cli/hostile-answers.ts';
 import { needs } from '../../support/programs.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../src/cli/annex.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../src/local/annex.ts', import.meta.url));
 
 let world: CommandWorld;
 const open: Server[] = [];

@@ -4,7 +4,7 @@
 import { lstat, readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { uploadFolder } from '../../../src/cli/folder-form-data.ts';
+import { uploadFolder } from '../../../src/local/demo/folder-form-data.ts';
 import { AuthorFolder, runTypes } from '../../support/sdk/author.ts';
 import { startTestService } from '../../support/service.ts';
 

@@ -1,7 +1,7 @@
 /** The client against a real service: each noun of the API, typed. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Annex, AnnexError, type DeliveryChange, VERSION } from '../../../packages/client/src/index.ts';
-import { uploadFolder } from '../../../src/cli/folder-form-data.ts';
+import { uploadFolder } from '../../../src/local/demo/folder-form-data.ts';
 import { ROOT } from '../../support/repository/sources.ts';
 import { TestService } from '../../support/service.ts';
 

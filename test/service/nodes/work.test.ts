@@ -5,7 +5,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { uploadFolder } from '../../../src/cli/folder-form-data.ts';
+import { uploadFolder } from '../../../src/local/demo/folder-form-data.ts';
 import { signatureHeader } from '../../../src/model/signature.ts';
 import { EventReader } from '../../support/http/event-reader.ts';
 import { Nodes } from '../../support/nodes.ts';

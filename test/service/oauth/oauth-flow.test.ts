@@ -5,7 +5,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { uploadFolder } from '../../../src/cli/folder-form-data.ts';
+import { uploadFolder } from '../../../src/local/demo/folder-form-data.ts';
 import { ask } from '../../support/installation-api.ts';
 import { Browser, consent } from '../../support/oauth/oidc-browser.ts';
 import { CLIENT, type OidcServer, startOidcServer } from '../../support/oauth/oidc-server.ts';

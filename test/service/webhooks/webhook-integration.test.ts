@@ -1,7 +1,7 @@
 /** The webhook integration: its settings, its payloads, and that it posts selected types only. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { uploadFolder } from '../../../src/cli/folder-form-data.ts';
+import { uploadFolder } from '../../../src/local/demo/folder-form-data.ts';
 import { type Answer, ask } from '../../support/installation-api.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 

@@ -1,7 +1,7 @@
 /** `annex copy`: what it prints for people and for programs. */
 import Schema from 'typebox/schema';
 import { expect, test } from 'vitest';
-import { copy } from '../../../src/cli/commands/copy.ts';
+import { copy } from '../../../src/local/store/operator-commands.ts';
 import { annex } from '../../support/cli/annex-run.ts';
 import { stoppedStore } from '../../support/store/copy-command.ts';
 import { makeDatabase } from '../../support/store/test-engine.ts';

@@ -488,7 +488,7 @@ describe('a database that is not the one of the service', () => {
     await writeFile(join(folder, 'admin-token'), 'annex_admin_x\n');
     const engine = engineOn(url, folder);
     await expect(engine.open()).rejects.toThrow(
-      /ANNEX_DATABASE_URL.*has no tables of Annex, and .* has admin-token of .* backup.*npm run copy/,
+      /ANNEX_DATABASE_URL.*has no tables of Annex, and .* has admin-token of .* backup.*annex copy/,
     );
     const client = new Client({ connectionString: url });
     await client.connect();

@@ -127,11 +127,13 @@ test('a key is added before the others, in a file that only its owner can read',
   await expect(addKeyTo(`${file}.none`, randomBytes)).rejects.toThrow('the first start makes it');
 });
 
-test('vault:rotate prints the next steps, and no key', async () => {
+test('annex vault rotate prints the next steps, and no key', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'vault.key'), `${ONE}\n`, { mode: 0o600 });
   const run = (env: NodeJS.ProcessEnv) =>
-    promisify(execFile)(process.execPath, ['src/cli/vault-rotate.ts', '--data', folder], { env });
+    promisify(execFile)(process.execPath, ['src/local/annex.ts', 'vault', 'rotate', '--data', folder], {
+      env,
+    });
   const { stdout } = await run({});
   const [fresh = '', old] = (await readFile(join(folder, 'vault.key'), 'utf8')).split('\n');
   expect(old).toBe(ONE);
@@ -140,11 +142,11 @@ test('vault:rotate prints the next steps, and no key', async () => {
   for (const known of [fresh, ONE]) expect(stdout).not.toContain(known.slice(0, 9));
   await expect(run({ ANNEX_VAULT_KEYS: TWO })).rejects.toThrow('Put a new one before them there');
   const ask = (...flags: string[]) =>
-    promisify(execFile)(process.execPath, ['src/cli/vault-rotate.ts', ...flags]);
-  expect((await ask('--help')).stdout).toContain('usage: npm run vault:rotate');
+    promisify(execFile)(process.execPath, ['src/local/annex.ts', 'vault', 'rotate', ...flags]);
+  expect((await ask('--help')).stdout).toContain('Usage: annex vault rotate');
   await expect(ask('--dta', folder)).rejects.toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('--vault-key-file'),
+    stderr: expect.stringContaining('--data'),
   });
   expect((await readFile(join(folder, 'vault.key'), 'utf8')).split('\n')[0]).toBe(fresh);
 });

@@ -4,6 +4,7 @@
  */
 import { Readable, Writable } from 'node:stream';
 import { runAnnex } from '../../../src/cli/run-annex.ts';
+import { COMMANDS } from '../../../src/local/commands.ts';
 
 export interface Invocation {
   /** The words after `annex`. */
@@ -59,15 +60,19 @@ export async function annex(invocation: Invocation): Promise<Ran> {
   });
   const stderr = new Sink();
   const isTerminal = invocation.isTerminal ?? false;
-  const code = await runAnnex(invocation.words, {
-    stdin: Readable.from(invocation.stdin === undefined ? [] : [Buffer.from(invocation.stdin)]),
-    stdout,
-    stderr,
-    env: invocation.env ?? {},
-    cwd: invocation.cwd ?? process.cwd(),
-    isTerminal: { stdin: isTerminal, stdout: isTerminal, stderr: isTerminal },
-    signal: AbortSignal.any([interrupt.signal, ...(invocation.signal ? [invocation.signal] : [])]),
-  });
+  const code = await runAnnex(
+    invocation.words,
+    {
+      stdin: Readable.from(invocation.stdin === undefined ? [] : [Buffer.from(invocation.stdin)]),
+      stdout,
+      stderr,
+      env: invocation.env ?? {},
+      cwd: invocation.cwd ?? process.cwd(),
+      isTerminal: { stdin: isTerminal, stdout: isTerminal, stderr: isTerminal },
+      signal: AbortSignal.any([interrupt.signal, ...(invocation.signal ? [invocation.signal] : [])]),
+    },
+    COMMANDS,
+  );
   return {
     code,
     stdout: stdout.text,

@@ -6,9 +6,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { DevEvent } from '../../../src/cli/dev/dev-event.ts';
+import type { DevEvent } from '../../../src/local/dev/dev-event.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../src/cli/annex.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../src/local/annex.ts', import.meta.url));
 
 type Named<Name extends DevEvent['event']> = Extract<DevEvent, { event: Name }>;
 

@@ -13,7 +13,7 @@ import { fill, open } from './store-changes.ts';
 import { temporaryFolder } from './temporary-store.ts';
 import { makeDatabase } from './test-engine.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../src/cli/copy.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../src/local/annex.ts', import.meta.url));
 
 export const fileIn = (folder: string): string => join(folder, 'annex.db');
 
@@ -82,7 +82,7 @@ export interface RunningCopy {
 /** @param url of the target; the variable is not set if absent */
 export function startCopy(folder: string, url: string | undefined, ...flags: string[]): RunningCopy {
   const { ANNEX_DATABASE_URL: _, ...env } = process.env;
-  const child = spawn(process.execPath, [PROGRAM, '--data', folder, ...flags], {
+  const child = spawn(process.execPath, [PROGRAM, 'copy', '--data', folder, ...flags], {
     env: url === undefined ? env : { ...env, ANNEX_DATABASE_URL: url },
   });
   let output = '';

@@ -6,8 +6,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { checkDataFolder, checkPorts } from '../../../src/cli/doctor/machine-checks.ts';
 import { readConfig } from '../../../src/config.ts';
+import { checkDataFolder, checkPorts } from '../../../src/local/doctor/machine-checks.ts';
 
 const configOf = (...flags: string[]) => readConfig(flags, {});
 

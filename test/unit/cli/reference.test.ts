@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { COMMANDS } from '../../../src/cli/commands/registry.ts';
+import { COMMANDS } from '../../../src/local/commands.ts';
 import { referencePages } from '../../support/cli/reference-pages.ts';
 import { ROOT } from '../../support/repository/sources.ts';
 

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openDevFolder } from '../../../src/cli/dev/dev-folder.ts';
+import { openDevFolder } from '../../../src/local/dev/dev-folder.ts';
 import { annex } from '../../support/cli/annex-run.ts';
 import { folderWith, manifestOf } from '../../support/cli/author-folder.ts';
 

@@ -7,7 +7,7 @@ import { cycles, filesIn, imports, read, sources } from '../../support/repositor
 
 /** Top to bottom: a file imports from its own layer or from those below. */
 const LAYERS: readonly (readonly string[])[] = [
-  ['src/main.ts', 'src/cli/'],
+  ['src/main.ts', 'src/local/'],
   ['src/serve.ts', 'src/service-log.ts'],
   ['src/workers/'],
   ['src/service.ts', 'src/service-routes.ts', 'src/service-processes.ts', 'src/service-engine.ts'],
@@ -21,6 +21,8 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/targets/'],
   ['src/bundle/', 'src/store/', 'src/egress/'],
   ['src/database/', 'src/confinement/'],
+  ['src/cli/'],
+  ['src/imports/'],
   ['src/model/'],
   ['src/protocol/bridge.ts'],
   [
@@ -115,10 +117,16 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['bundler.ts', 'bundler-process.ts'],
     ['bundler-child.ts', 'bundle-code.ts'],
     ['build-problems.ts', 'bundler-wire.ts', 'jsx-in-typescript.ts', 'reading/'],
-    ['bundle-result.ts', 'bundler-confinement.ts', 'source-options.ts', 'upload-form.ts', 'virtual-files.ts'],
-    ['jsx.ts', 'spare-bundler.ts'],
+    ['bundle-result.ts', 'bundler-confinement.ts', 'upload-form.ts', 'virtual-files.ts'],
+    ['spare-bundler.ts'],
+    ['glob-imports.ts', 'bundler-message.ts', 'bundler-program.ts', 'sdk-exports.ts'],
+  ],
+  'src/imports/': [
+    ['source-options.ts'],
+    ['jsx.ts'],
     ['tsconfig.ts'],
-    ['glob-imports.ts', 'resolve-import.ts', 'bundler-message.ts', 'bundler-program.ts', 'sdk-exports.ts'],
+    ['resolve-import.ts'],
+    ['node-modules.ts', 'optional-imports.ts', 'sdk-source.ts'],
   ],
   'src/store/': [
     ['store.ts', 'backup.ts'],
@@ -161,6 +169,7 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['installation.ts', 'schema-check.ts'],
     ['manifest/author-types.ts', 'manifest/manifest-schema.ts', 'manifest/stored-manifest.ts'],
     ['manifest/secrets.ts', 'manifest/block-markdown.ts', 'manifest/image.ts'],
+    ['manifest/find-manifest.ts'],
     ['manifest/manifest.ts'],
     ['manifest/'],
     ['contentkit/'],
@@ -180,25 +189,24 @@ const FOLDER_LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['calls/'],
     ['isolates/'],
   ],
+  'src/local/': [
+    ['annex.ts'],
+    ['commands.ts'],
+    ['check.ts', 'dev/', 'doctor/', 'demo/', 'serve.ts', 'store/', 'testing/'],
+    ['temporary-service.ts'],
+  ],
   'src/cli/': [
-    ['annex.ts', 'backup.ts', 'copy.ts', 'vault-rotate.ts'],
     ['run-annex.ts'],
-    ['commands/registry.ts'],
     ['commands/'],
-    ['dev/'],
-    ['demo.ts', 'doctor/machine-checks.ts', 'doctor/service-checks.ts', 'reference.ts'],
-    ['demo-tour.ts', 'installation/', 'operator/', 'traffic/', 'testing/'],
+    ['reference.ts', 'installation/', 'traffic/'],
     ['upload/publish-upload.ts'],
     ['upload/prepared-upload.ts'],
     ['upload/folder-upload.ts', 'upload/secret-values.ts', 'upload/upload-'],
     ['upload/', 'new-folder.ts'],
-    ['program.ts', 'demo-settings.ts', 'demo-webhooks.ts', 'typed-folder.ts'],
-    ['sdk-declarations.ts'],
+    ['program.ts', 'typed-folder.ts'],
     ['command.ts'],
     ['context.ts'],
-    ['profile/service-access.ts'],
-    ['profile/', 'process-environment.ts'],
-    ['terminal/explain.ts', 'terminal/problem-report.ts', 'terminal/secret-input.ts', 'terminal/output.ts'],
+    ['profile/'],
     ['terminal/'],
   ],
   'sandbox/': [
@@ -226,6 +234,19 @@ const CYCLES: Readonly<Record<string, string>> = {
     'types only: a task learns which process has it',
   'src/service-routes.ts src/service.ts':
     'types only: those of what the composition root starts are inferred there',
+};
+/** Below all programs: rules and data types without I/O, and the files of Annex and of authors. */
+const SHARED = 'src/(model|imports)/|src/(errors|limits|limit-table|own-files|real-files|version)\\.ts';
+
+/** Programs that are apart: beside its own files, each imports only these. */
+const IMPORTED_BY: Readonly<Record<string, RegExp>> = {
+  'src/cell/': /^src\/(protocol\/|errors\.ts|limits\.ts)/,
+  'sandbox/': /^src\/protocol\/(wire|bridge)\.ts$/,
+  'src/cli/': new RegExp(`^(${SHARED}|packages/(client/src/index|sdk/declarations)\\.ts$)`),
+  'packages/sdk/': new RegExp(`^(${SHARED}|sandbox/)`),
+  'packages/client/': new RegExp(`^(${SHARED}|sandbox/sdk/)`),
+  'packages/components/': new RegExp(`^(${SHARED})`),
+  'packages/testing/': new RegExp(`^(${SHARED}|packages/client/src/)`),
 };
 const layerIn = (layers: readonly (readonly string[])[], path: string): number =>
   layers.findIndex((layer) => layer.some((prefix) => path.startsWith(prefix)));
@@ -310,27 +331,8 @@ describe('layers', () => {
     expect(apart.filter((path) => inHost.has(path))).toEqual([]);
   });
 
-  test('a command imports the service only if it is about this machine', () => {
-    // Pure rules and settings without values may be shared.
-    const shared = /^src\/(cli|model)\/|^src\/(settings|version|own-files|real-files)\.ts$/;
-    const ofMachine =
-      /^src\/cli\/(backup|copy|vault-rotate|demo|temporary-service|sdk-declarations|dev\/|testing\/|operator|doctor|typed-folder)/;
-    // An upload has the files that the service's bundler would reach, by the same rules.
-    const ofUploads = /^src\/(bundle\/|limits\.ts)/;
-    const isShared = (path: string, target: string) =>
-      shared.test(target) || (path.startsWith('src/cli/upload/') && ofUploads.test(target));
-    const breaches = filesIn('src/cli')
-      .filter((path) => !ofMachine.test(path))
-      .flatMap((path) =>
-        imports(path)
-          .filter((target) => target.path.startsWith('src/') && !isShared(path, target.path))
-          .map((target) => `${path} → ${target.path}`),
-      );
-    expect(breaches).toEqual([]);
-  });
-
   test('only the egress dials out', () => {
-    // Commands that follow a service are its clients, on the machine of an author.
+    // A command that forwards deliveries is a client, on the machine of an author.
     const mayDial = /^src\/(egress|cli\/traffic)\//;
     const dialling = sources
       .filter((path) => path.startsWith('src/') && !mayDial.test(path))
@@ -338,23 +340,19 @@ describe('layers', () => {
     expect(dialling).toEqual([]);
   });
 
-  test('a cell imports only the wire, the bridge, errors and limits of the host', () => {
-    const allowed = /^src\/(cell\/|protocol\/|errors\.ts|limits\.ts)/;
-    const breaches = filesIn('src/cell').flatMap((path) =>
+  test.each(Object.keys(IMPORTED_BY))('%s imports only what is on its list', (folder) => {
+    const breaches = filesIn(folder).flatMap((path) =>
       imports(path)
-        .filter((target) => !allowed.test(target.path))
+        .filter((target) => !target.path.startsWith(folder) && !IMPORTED_BY[folder]?.test(target.path))
         .map((target) => `${path} → ${target.path}`),
     );
     expect(breaches).toEqual([]);
   });
 
-  test('the sandbox imports itself, and of the host only types of the wire and the bridge', () => {
-    const breaches = filesIn('sandbox').flatMap((path) =>
-      imports(path)
-        .filter((target) => !target.path.startsWith('sandbox/'))
-        .filter((target) => !(target.typeOnly && /^src\/protocol\/(wire|bridge)\.ts$/.test(target.path)))
-        .map((target) => `${path} → ${target.path}`),
+  test('of the wire and the bridge, the sandbox imports types alone', () => {
+    const values = filesIn('sandbox').flatMap((path) =>
+      imports(path).filter((target) => target.path.startsWith('src/') && !target.typeOnly),
     );
-    expect(breaches).toEqual([]);
+    expect(values).toEqual([]);
   });
 });

@@ -58,7 +58,9 @@ test('on Node 26 with the packages, it starts', () => {
 
 test('every program of the package loads the check first', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-  const programs = Object.values(scripts).filter((script) => /^node .*src\/(?:main|cli\/)/.test(script));
+  const programs = Object.values(scripts).filter((script) =>
+    /^node .*(?:src\/main|packages\/(?!annex\/)|test\/)/.test(script),
+  );
   expect(programs.length).toBeGreaterThan(3);
   expect(programs.filter((script) => !script.startsWith('node -r ./src/require-node.cjs '))).toEqual([]);
   expect(read('vitest.config.ts')).toMatch(/^\/\*\*[\s\S]*?\*\/\nimport '\.\/src\/require-node\.cjs';/);

@@ -3,7 +3,7 @@
  * reference page has them all.
  */
 import { beforeAll, expect, test } from 'vitest';
-import { sdkDeclarations } from '../../../src/cli/sdk-declarations.ts';
+import { sdkDeclarations } from '../../../packages/sdk/declarations.ts';
 import { type SdkExport, sdkExports, sdkReference } from '../../support/sdk/sdk-reference.ts';
 
 let declarations: string;

@@ -1,0 +1,82 @@
+/**
+ * How the source of an integration is read: the options of esbuild that decide which modules it
+ * imports.
+ *
+ * A bundle is made with them, and the command line finds with them which files a bundle will need,
+ * so that an upload has exactly those.
+ */
+import type { BuildOptions, Loader } from 'esbuild';
+import { jsxOf } from './jsx.ts';
+import type { FileTree } from './resolve-import.ts';
+import { tsconfigOf } from './tsconfig.ts';
+
+/** @param mode value of `MODE` and `process.env.NODE_ENV` */
+export const sourceOptions = (files: FileTree, entry: string, mode: string) =>
+  ({
+    bundle: true,
+    // Only plugins serve files; esbuild reads no tsconfig and writes no output.
+    tsconfigRaw: { compilerOptions: compilerOptions(files, entry) },
+    write: false,
+    format: 'esm',
+    platform: 'neutral',
+    target: 'esnext',
+    treeShaking: true,
+    ...jsxOf(files, entry),
+    define: {
+      MODE: JSON.stringify(mode),
+      'process.env.NODE_ENV': JSON.stringify(mode),
+      global: 'globalThis',
+    },
+    logLevel: 'silent',
+    logLimit: 0,
+  }) satisfies BuildOptions;
+
+/** What a `tsconfig.json` says about classes and imports; all of a bundle is compiled alike. */
+function compilerOptions(files: FileTree, entry: string) {
+  const { target, ...options } = tsconfigOf(files, entry)?.options ?? {};
+  const names = ['experimentalDecorators', 'useDefineForClassFields', 'verbatimModuleSyntax'] as const;
+  const chosen = names.filter((name) => typeof options[name] === 'boolean');
+  // Fields of a class were assigned before ES2022, and TypeScript goes by the target.
+  const isKnown = typeof target === 'string' && /^es(?:\d{1,4}|next)$/i.test(target);
+  return {
+    ...(isKnown ? { target } : { useDefineForClassFields: true }),
+    ...Object.fromEntries(chosen.map((name) => [name, options[name] as boolean])),
+  };
+}
+
+/** Extension of an uploaded file → esbuild loader. Other extensions are refused by name. */
+export const LOADERS: Readonly<Record<string, Loader>> = {
+  ts: 'ts',
+  mts: 'ts',
+  cts: 'ts',
+  tsx: 'tsx',
+  js: 'js',
+  mjs: 'js',
+  cjs: 'js',
+  jsx: 'jsx',
+  json: 'json',
+  txt: 'text',
+  md: 'text',
+  html: 'text',
+  css: 'text',
+  svg: 'text',
+};
+
+/** Whether a file is code, which an entrypoint has to be. */
+export const isCode = (path: string): boolean =>
+  !RAW_TEXT.test(path) && /^(?:ts|js)x?$/.test(LOADERS[path.slice(path.lastIndexOf('.') + 1)] ?? '');
+
+/** Code that is imported as its own text, to be sent to a browser. */
+const RAW_TEXT = /\.raw\.(?:js|mjs|cjs|ts|css)$/i;
+
+/**
+ * How esbuild reads a file; undefined where it cannot be imported.
+ *
+ * @param type of the import attributes: `with { type: 'text' }`
+ */
+export function loaderOf(path: string, type: string | undefined): Loader | undefined {
+  if (type === 'text' || RAW_TEXT.test(path)) return 'text';
+  if (type === 'json') return 'json';
+  const extension = path.slice(path.lastIndexOf('.') + 1).toLowerCase();
+  return Object.hasOwn(LOADERS, extension) ? LOADERS[extension] : undefined;
+}

@@ -1,0 +1,78 @@
+/**
+ * All commands, in the order of the help. A command is one file, and one row here; its row in
+ * `test/support/cli/command-cases.ts` shows that it works.
+ */
+import type { Command, CommandGroup } from '../cli/command.ts';
+import { api } from '../cli/commands/api.ts';
+import { call } from '../cli/commands/call.ts';
+import { completionsOf } from '../cli/commands/completions.ts';
+import { configure } from '../cli/commands/configure.ts';
+import { deliveries } from '../cli/commands/deliveries.ts';
+import { helpOf } from '../cli/commands/help.ts';
+import { install } from '../cli/commands/install.ts';
+import { installations } from '../cli/commands/installations.ts';
+import { integrations } from '../cli/commands/integrations.ts';
+import { listen } from '../cli/commands/listen.ts';
+import { login } from '../cli/commands/login.ts';
+import { logs } from '../cli/commands/logs.ts';
+import { newCommand } from '../cli/commands/new.ts';
+import { pause } from '../cli/commands/pause.ts';
+import { profile } from '../cli/commands/profile.ts';
+import { publish } from '../cli/commands/publish.ts';
+import { render } from '../cli/commands/render.ts';
+import { resume } from '../cli/commands/resume.ts';
+import { rollback } from '../cli/commands/rollback.ts';
+import { secrets } from '../cli/commands/secrets.ts';
+import { tail } from '../cli/commands/tail.ts';
+import { token } from '../cli/commands/token.ts';
+import { trigger } from '../cli/commands/trigger.ts';
+import { types } from '../cli/commands/types.ts';
+import { uninstall } from '../cli/commands/uninstall.ts';
+import { versions } from '../cli/commands/versions.ts';
+import { webhook } from '../cli/commands/webhook.ts';
+import { check } from './check.ts';
+import { demo } from './demo/demo.ts';
+import { dev } from './dev/dev.ts';
+import { doctor } from './doctor/doctor.ts';
+import { serve } from './serve.ts';
+import { backup, copy, vault } from './store/operator-commands.ts';
+import { test } from './testing/test.ts';
+
+export const COMMANDS: readonly (Command | CommandGroup)[] = [
+  serve,
+  demo,
+  newCommand,
+  dev,
+  check,
+  types,
+  test,
+  publish,
+  integrations,
+  versions,
+  rollback,
+  secrets,
+  call,
+  render,
+  trigger,
+  logs,
+  tail,
+  deliveries,
+  listen,
+  webhook,
+  install,
+  uninstall,
+  installations,
+  configure,
+  pause,
+  resume,
+  login,
+  profile,
+  token,
+  api,
+  doctor,
+  backup,
+  copy,
+  vault,
+  helpOf(() => COMMANDS),
+  completionsOf(() => COMMANDS),
+];

@@ -1,0 +1,203 @@
+/**
+ * One session of `annex dev`: publishes the folder in rounds, installs it once, and knows which
+ * version is live. After a refusal the version before goes on.
+ *
+ * What happens is emitted as events. Nothing is printed here, and no file is watched.
+ */
+import { createHash } from 'node:crypto';
+import { relative } from 'node:path';
+import { type Annex, AnnexError } from '../../../packages/client/src/index.ts';
+import type { CommandContext } from '../../cli/context.ts';
+import { type InstalledOnce, installOnce } from '../../cli/installation/install-once.ts';
+import type { ReportedFiles } from '../../cli/terminal/problem-report.ts';
+import { targetPath } from '../../cli/traffic/installation-name.ts';
+import {
+  type FolderInput,
+  type PreparedUpload,
+  prepareUpload,
+  problemView,
+  type SecretInput,
+  valuesOf,
+} from '../../cli/upload/prepared-upload.ts';
+import { type PublishOutcome, publishUpload } from '../../cli/upload/publish-upload.ts';
+import type { SecretValues } from '../../cli/upload/secret-values.ts';
+import type { Manifest } from '../../model/manifest/manifest.ts';
+import type { Problem } from '../../model/problem.ts';
+import type { DevEvent } from './dev-event.ts';
+
+/** A space and a site for what happens in one, beside the installation itself. */
+export const SAMPLE_SPACE = 'sample-space';
+export const SAMPLE_SITE = 'sample-site';
+
+/** The installation itself, or the sample space or site in it. */
+export type Place = keyof typeof PLACE_PATHS;
+const PLACE_PATHS = { account: '', space: `/spaces/${SAMPLE_SPACE}`, site: `/sites/${SAMPLE_SITE}` } as const;
+
+export interface DevInput extends FolderInput, SecretInput {
+  /** Installs it for this organization in place of its owner. */
+  readonly organization: string | undefined;
+  /** Whether values of this folder replace those that the service has. */
+  readonly overwriteSecrets: boolean;
+}
+
+/** Problems with the files that they are in, for a reader at a terminal. */
+export interface ProblemReport {
+  readonly problems: readonly Problem[];
+  readonly files: ReportedFiles;
+}
+
+export interface DevSessionParts {
+  readonly context: CommandContext;
+  readonly annex: Annex;
+  readonly input: DevInput;
+  readonly emit: (event: DevEvent, report?: ProblemReport) => void;
+  /** Called with the paths of the files of each upload. */
+  readonly uploaded: (origins: Iterable<string>) => void;
+  readonly ticks: () => number;
+}
+
+/** What answers now. */
+export interface Live {
+  readonly manifest: Manifest;
+  readonly integration: string;
+  readonly version: number;
+  readonly installation: InstalledOnce;
+}
+
+export class DevSession {
+  readonly #parts: DevSessionParts;
+  #live: Live | undefined;
+  /** Hash of the last upload that the service has judged. */
+  #judged: string | undefined;
+
+  constructor(parts: DevSessionParts) {
+    this.#parts = parts;
+  }
+
+  get live(): Live | undefined {
+    return this.#live;
+  }
+
+  /** Publishes the folder as it is now. @param since ticks of the change that it is for */
+  async round(since: number): Promise<void> {
+    const { context, emit } = this.#parts;
+    try {
+      await this.#publish(since);
+    } catch (error) {
+      // It may be published all the same, or the next round may succeed.
+      this.#judged = undefined;
+      if (context.signal.aborted) return;
+      // It was uninstalled meanwhile: the next round installs it again.
+      if (error instanceof AnnexError && error.code === 'INSTALLATION_UNKNOWN') this.#live = undefined;
+      const { message, details } = context.explain(error);
+      emit({ event: 'failed', message, ...(details.hint !== undefined && { hint: details.hint }) });
+    }
+  }
+
+  async #publish(since: number): Promise<void> {
+    const { context, annex, input, uploaded } = this.#parts;
+    const { signal } = context;
+    const prepared = await prepareUpload(context, input);
+    uploaded([...prepared.upload.files.values()].map(({ origin }) => origin));
+    const secrets = await valuesOf(prepared, input, context);
+    const hash = hashOf(prepared, secrets);
+    // Files that were written and are the same, or that are in no upload.
+    if (hash === this.#judged) return;
+    const { overwriteSecrets } = input;
+    const outcome = await publishUpload(annex, prepared, { secrets, overwriteSecrets, signal });
+    await this.#show(outcome, prepared, since);
+    this.#judged = hash;
+  }
+
+  async #show(outcome: PublishOutcome, prepared: PreparedUpload, since: number): Promise<void> {
+    const { annex, context, emit, ticks } = this.#parts;
+    const report = { problems: outcome.problems, files: prepared.files };
+    const problems = outcome.problems.map((found) => problemView(found, prepared.files));
+    const { manifest } = prepared.upload;
+    if (!outcome.ok || manifest === undefined) {
+      emit({ event: 'refused', version: this.#live?.version ?? null, problems }, report);
+      return;
+    }
+    const durationMs = Math.round(ticks() - since);
+    const { integration, version } = outcome;
+    const installation = await this.#installed(integration, manifest);
+    this.#live = { manifest, integration, version, installation };
+    const { status } = await annex.installations.get(integration, installation.id, {
+      signal: context.signal,
+    });
+    emit(
+      {
+        ...{ event: 'live', integration, version, durationMs, problems, status },
+        ...{ installation: installation.id, endpoint: installation.publicEndpoint },
+      },
+      report,
+    );
+  }
+
+  async #installed(integration: string, manifest: Manifest): Promise<InstalledOnce> {
+    const { annex, context, input } = this.#parts;
+    const { signal } = context;
+    const known = this.#live?.integration === integration ? this.#live : undefined;
+    if (known?.manifest.target === manifest.target) return known.installation;
+    const organization = input.organization ?? manifest.organization;
+    const installation = known?.installation ?? (await installOnce(annex, integration, organization, signal));
+    const { id } = installation;
+    await ignoringRefusal(annex.spaces.create(integration, id, { space: SAMPLE_SPACE }, { signal }));
+    await ignoringRefusal(annex.sites.create(integration, id, { site: SAMPLE_SITE }, { signal }));
+    return installation;
+  }
+
+  /** Path of the routes of a place. @throws Error where nothing is live */
+  path(place: Place = 'account'): string {
+    if (this.#live === undefined) throw new Error('No version is live yet.');
+    const { integration, installation } = this.#live;
+    return `${targetPath({ integration, id: installation.id })}${PLACE_PATHS[place]}`;
+  }
+}
+
+/** It is there already, or the manifest has another target. */
+async function ignoringRefusal(made: Promise<unknown>): Promise<void> {
+  try {
+    await made;
+  } catch (error) {
+    if (!(error instanceof AnnexError) || error.status < 400 || error.status >= 500) throw error;
+  }
+}
+
+/** Hash of all that a publish would send. */
+function hashOf({ upload, folder }: PreparedUpload, { values }: SecretValues): string {
+  const hash = createHash('sha256').update(JSON.stringify([upload.manifestFile, upload.environment, values]));
+  for (const [path, { bytes }] of upload.files) hash.update(`\0${path}\0${bytes.byteLength}\0`).update(bytes);
+  if (upload.script !== undefined)
+    hash.update(`\0${relative(folder, upload.script.origin)}\0`).update(upload.script.bytes);
+  return hash.digest('base64');
+}
+
+/** Places in which an integration is installed. */
+export const placesOf = ({ target }: Manifest): readonly Place[] => {
+  const inside = (['space', 'site'] as const).filter((place) => target === 'all' || target === place);
+  return ['account', ...inside];
+};
+
+/** Places whose settings the manifest declares, in which it is installed. */
+export const configuredPlaces = (manifest: Manifest): readonly Place[] =>
+  placesOf(manifest).filter((place) => manifest.configurations[place] !== undefined);
+
+/** A component that the manifest names, and where it is shown. */
+export interface PlacedComponent {
+  readonly id: string;
+  readonly place: Place;
+}
+
+/** Components that the manifest names: blocks, which belong to a space, and configurations. */
+export function componentsOf(manifest: Manifest): readonly PlacedComponent[] {
+  const { blocks, configurations } = manifest;
+  const block = placesOf(manifest).includes('space') ? 'space' : 'account';
+  const drawn = configuredPlaces(manifest).flatMap((place) => {
+    const one = configurations[place];
+    return one !== undefined && 'componentId' in one && typeof one.componentId === 'string'
+      ? [{ id: one.componentId, place }]
+      : [];
+  });
+  return [...blocks.map(({ id }) => ({ id, place: block }) as const), ...drawn];
+}

@@ -1,0 +1,67 @@
+/**
+ * Watches the files of an integration: its folder without packages and hidden folders, and the
+ * files of packages and elsewhere that its last upload had.
+ */
+import { relative, sep } from 'node:path';
+import { type FSWatcher, watch } from 'chokidar';
+import { IGNORE_FILE } from '../../cli/upload/never-uploaded.ts';
+import { ENV_FILE } from '../../cli/upload/secret-values.ts';
+
+/** Bounds the watched files where the code imports packages of many thousand. */
+const OUTSIDE_MAX = 2_000;
+const PACKAGES = 'node_modules';
+/** Hidden files that an upload depends on. */
+const SEEN = new Set<string>([ENV_FILE, IGNORE_FILE]);
+
+export class FolderWatch {
+  readonly #folder: string;
+  readonly #watcher: FSWatcher;
+  /** Watched files that are not the author's own, by their paths. */
+  #outside: Set<string> = new Set();
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+    this.#watcher = watch(folder, {
+      ignoreInitial: true,
+      followSymlinks: false,
+      alwaysStat: true,
+      ignored: (path) => !this.#outside.has(path) && isLeftOut(relative(folder, path)),
+    });
+  }
+
+  /**
+   * @param changed called for each change, with whether the file is empty now
+   * @returns once every change is seen
+   */
+  static async start(folder: string, changed: (isEmpty: boolean) => void): Promise<FolderWatch> {
+    const started = new FolderWatch(folder);
+    const watcher = started.#watcher;
+    // A folder that cannot be read has no files of the upload either.
+    watcher.on('error', () => undefined);
+    await new Promise<void>((resolve) => watcher.once('ready', resolve));
+    watcher.on('all', (_event, _path, stats) => changed(stats?.isFile() === true && stats.size === 0));
+    return started;
+  }
+
+  /** Watches the files of an upload that are not in the folder. @param origins their paths */
+  watchAlso(origins: Iterable<string>): void {
+    const isOutside = (path: string) => {
+      const inFolder = relative(this.#folder, path);
+      return inFolder.startsWith('..') || isLeftOut(inFolder);
+    };
+    const before = this.#outside;
+    this.#outside = new Set([...origins].filter(isOutside).slice(0, OUTSIDE_MAX));
+    this.#watcher.unwatch([...before.difference(this.#outside)]);
+    this.#watcher.add([...this.#outside.difference(before)]);
+  }
+
+  close(): Promise<void> {
+    return this.#watcher.close();
+  }
+}
+
+/** Whether a path is of a package or hidden. @param path relative to the folder */
+function isLeftOut(path: string): boolean {
+  if (path === '' || path.startsWith('..')) return false;
+  return path.split(sep).some((part) => part === PACKAGES || (part.startsWith('.') && !SEEN.has(part)));
+}
