@@ -9,7 +9,7 @@
  * in a list of choices, where a password is unlikely (`docs/contract/webhooks.md#selection`).
  */
 import { Ajv, type ErrorObject } from 'ajv';
-import { CREDENTIALS_PROPERTY, type StringProperty } from './manifest/configuration-property.ts';
+import { CREDENTIALS_PROPERTY, type StringProperty } from './manifest/configuration.ts';
 import type { Configuration } from './manifest/manifest.ts';
 import { nearest } from './spelling-hint.ts';
 

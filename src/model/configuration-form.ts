@@ -8,7 +8,7 @@
 
 import { configurationAt, type InstallationStatus, type TargetName } from './installation.ts';
 import type { Level } from './level.ts';
-import { type ConfigurationProperty, CREDENTIALS_PROPERTY } from './manifest/configuration-property.ts';
+import { type ConfigurationProperty, CREDENTIALS_PROPERTY } from './manifest/configuration.ts';
 import { ENDPOINT_PATH, ENDPOINT_PATH_CHARS_MAX } from './manifest/endpoint-path.ts';
 import type { Configuration, Manifest } from './manifest/manifest.ts';
 

@@ -8,7 +8,7 @@
  * be drawn. This guards against accidents: an author can always encode a token.
  */
 import type { Environment } from './environment.ts';
-import { CREDENTIALS_PROPERTY } from './manifest/configuration-property.ts';
+import { CREDENTIALS_PROPERTY } from './manifest/configuration.ts';
 import { REDACTED } from './redaction.ts';
 
 /** Names of values that are secret: `access_token`, `clientSecret`, `api_key`. */

@@ -6,7 +6,7 @@
  * validates configurations.
  */
 import type { Level } from './level.ts';
-import { CREDENTIALS_PROPERTY } from './manifest/configuration-property.ts';
+import { CREDENTIALS_PROPERTY } from './manifest/configuration.ts';
 import type { Configuration, Manifest, ManifestTarget } from './manifest/manifest.ts';
 
 /** Names one target: an installation, or its part in one space or one site. */

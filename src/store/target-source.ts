@@ -6,7 +6,7 @@
 import type { Database } from '../database/tables.ts';
 import { type TargetName, wholeInstallation } from '../model/installation.ts';
 import type { LoweredLimits } from '../model/lowered-limits.ts';
-import { CREDENTIALS_PROPERTY } from '../model/manifest/configuration-property.ts';
+import { CREDENTIALS_PROPERTY } from '../model/manifest/configuration.ts';
 import type { DeletedTarget } from './installations/lifecycle-event-rows.ts';
 import { countSpaces } from './installations/place-rows.ts';
 import {

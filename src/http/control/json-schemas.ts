@@ -7,7 +7,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { CONTENTKIT_SCHEMA } from '../../model/contentkit/contentkit.ts';
-import { MANIFEST_SCHEMA } from '../../model/manifest/manifest-schema.ts';
+import { MANIFEST_SCHEMA } from '../../model/manifest/manifest.ts';
 
 /** Editors fetch it at every start; they notice a new release within the hour. */
 const CACHE = 'public, max-age=3600';

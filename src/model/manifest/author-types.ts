@@ -8,8 +8,8 @@
  * file I/O.
  */
 
-import type { Configuration } from './configuration.ts';
-import { type ConfigurationProperty, CREDENTIALS_PROPERTY } from './configuration-property.ts';
+import { type Configuration, type ConfigurationProperty, CREDENTIALS_PROPERTY } from './configuration.ts';
+
 import { MANIFEST_FILE, type Manifest } from './manifest.ts';
 
 export const AUTHOR_TYPES_FILE = 'annex-env.d.ts';

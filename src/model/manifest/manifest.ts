@@ -3,22 +3,37 @@
  * problems (`docs/contract/manifest.md#members`).
  *
  * Every member is checked for type and bounds; unknown members cause a warning and are left out.
- * Does no file I/O and does not look at the code. `manifest-schema.ts` has the same rules as JSON
- * Schema, for editors.
+ * Each member is one row of `MEMBERS`, from which the reader, the types and the JSON Schema for
+ * editors follow. Does no file I/O and does not look at the code.
  */
 
 import { INTEGRATION_NAME, ORGANIZATION_ID, PLAIN_INTEGRATION_NAME } from '../identifiers.ts';
 import { isError, type Problem } from '../problem.ts';
-import { type Configurations, readConfigurations } from './configuration.ts';
-import { type ContentSecurityPolicy, readContentSecurityPolicy } from './content-security-policy.ts';
-import { type ContentSource, readContentSources } from './content-sources.ts';
+import { CONFIGURATIONS, type Configurations } from './configuration.ts';
+import { CONTENT_SECURITY_POLICY } from './content-security-policy.ts';
 import { EGRESS_HOSTS_MAX, egressHostFault } from './egress-hosts.ts';
-import { type Block, readBlocks } from './manifest-blocks.ts';
+import {
+  byDefault,
+  checked,
+  choice,
+  type Field,
+  type JsonSchema,
+  map,
+  maps,
+  membersSchema,
+  optional,
+  type ReadOf,
+  readMembers,
+  text,
+  texts,
+  words,
+} from './field.ts';
+import { BLOCKS } from './manifest-blocks.ts';
 import { withEnvironment } from './manifest-environments.ts';
-import { type ManifestPage, readPage } from './manifest-page.ts';
-import { INTERNAL_SCOPES, SCOPES, type Scope } from './scope.ts';
-import { VISIBILITIES, type Visibility } from './visibility.ts';
-import { readWebhook, type WebhookDeclaration } from './webhook.ts';
+import { ICON, PAGE } from './manifest-page.ts';
+import { INTERNAL_SCOPES, SCOPE_MEANINGS } from './scope.ts';
+import { VISIBILITY_MEANINGS } from './visibility.ts';
+import { checkWebhook, WEBHOOK } from './webhook.ts';
 import { YamlFields } from './yaml-fields.ts';
 import { type Place, readYaml, type YamlPath, type YamlSource } from './yaml-source.ts';
 
@@ -26,58 +41,117 @@ export type { Configuration } from './configuration.ts';
 
 export const MANIFEST_FILE = 'platform-manifest.yaml';
 
-export const TITLE_CHARS_MAX = 255;
-export const DESCRIPTION_CHARS_MAX = 2_048;
-export const SUMMARY_CHARS_MAX = 2_048;
-export const SCRIPT_CHARS_MAX = 512;
+const TITLE_CHARS_MAX = 255;
+const DESCRIPTION_CHARS_MAX = 2_048;
+const SUMMARY_CHARS_MAX = 2_048;
+const SCRIPT_CHARS_MAX = 512;
+const CONTENT_SOURCES_MAX = 50;
 /** Name of a secret. It is a member of a JavaScript object, so it is an identifier. */
 export const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
+/** Where an integration can be installed; the organization level is always included. */
+const TARGET_MEANINGS = {
+  all: 'For an organization, in spaces and in sites.',
+  organization: 'For an organization.',
+  space: 'For an organization, and in spaces.',
+  site: 'For an organization, and in sites.',
+} as const;
+export type ManifestTarget = keyof typeof TARGET_MEANINGS;
+
+/** Sources of generated content. Annex stores and shows them; the code computes the content. */
+const CONTENT_SOURCE = {
+  id: text('Identifier of the source.'),
+  title: text('Name of the source as it is shown.'),
+  description: optional(text('Shown below the title.', { mayBeEmpty: true })),
+  icon: ICON,
+  configuration: optional(
+    map({ componentId: text('`componentId` of the component.') }, 'The component that draws its settings.'),
+  ),
+};
+
+/** Secret name → its text in the manifest, a value or an expression. */
+const SECRETS: Field<Readonly<Record<string, string>>> = {
+  schema: {
+    type: 'object',
+    description: 'Name → value, or an expression with the name of a variable of the publisher.',
+    propertyNames: { type: 'string', pattern: SECRET_NAME.source },
+    additionalProperties: { type: 'string' },
+  },
+  read: readSecrets,
+  empty: {},
+};
+
+const ENVIRONMENTS = {
+  type: 'object',
+  description: 'Name of an environment → members that replace those of the manifest in it.',
+  additionalProperties: { type: 'object' },
+};
+
+const MEMBERS = {
+  name: checked(
+    text('Identifier of the integration, unique among all.', {
+      pattern: INTEGRATION_NAME,
+      patternInEditors: PLAIN_INTEGRATION_NAME,
+      wanted: 'letters and digits in groups joined by single hyphens, at most 63 characters',
+      hint: 'Write lower-case letters.',
+    }),
+    (name, fields, key) => {
+      const message = 'The name has capital letters, which are easily confused.';
+      if (!PLAIN_INTEGRATION_NAME.test(name)) fields.warning(key, message, 'Write it in lower case.');
+    },
+  ),
+  title: text('Display name of the integration.', { charsMax: TITLE_CHARS_MAX }),
+  description: text('A short description.', { charsMax: DESCRIPTION_CHARS_MAX }),
+  summary: optional(text('Markdown, shown on the installation page.', { charsMax: SUMMARY_CHARS_MAX })),
+  organization: text('Id or subdomain of the organization that owns the integration.', {
+    pattern: ORGANIZATION_ID,
+    wanted: 'the id or the subdomain of an organization: letters, digits, ".", "_" and "-"',
+  }),
+  visibility: byDefault(choice(VISIBILITY_MEANINGS, 'Which organizations can install.'), 'private'),
+  target: byDefault(choice(TARGET_MEANINGS, 'Where it can be installed.'), 'all'),
+  scopes: words(SCOPE_MEANINGS, 'The permissions that the integration requests; [] for none.'),
+  script: optional(text('Path of the entrypoint.', { charsMax: SCRIPT_CHARS_MAX })),
+  blocks: BLOCKS,
+  /** Absent where there are none. */
+  contentSources: optional(
+    maps(CONTENT_SOURCE, {
+      item: 'A source of generated content.',
+      description: 'Sources of generated content.',
+      max: CONTENT_SOURCES_MAX,
+    }),
+  ),
+  ...PAGE,
+  configurations: byDefault(
+    map(CONFIGURATIONS, 'Settings of an installation: of the account, of each site, of each space.'),
+    {},
+  ),
+  secrets: byDefault(SECRETS),
+  /** Absent where its `fetch` may reach any host; an empty list allows none. */
+  egress: optional(
+    texts('A host such as api.example.com or *.example.com, with a port or without.', {
+      description: 'The only hosts that its fetch may reach; [] for none.',
+      fault: egressHostFault,
+      max: EGRESS_HOSTS_MAX,
+    }),
+  ),
+  contentSecurityPolicy: optional(CONTENT_SECURITY_POLICY),
+  webhook: optional(WEBHOOK),
+  // `withEnvironment` has put the members of the chosen one in place.
+  envs: optional<never>({ schema: ENVIRONMENTS, read: () => undefined }),
+};
+
+/** A checked manifest. */
+export type Manifest = Omit<ReadOf<typeof MEMBERS>, 'envs'>;
+
 /**
- * Where an integration can be installed; the organization level is always included.
+ * The manifest as JSON Schema, for completion and checks in editors (`# yaml-language-server:
+ * $schema=…`), and for tools that check manifests without this service.
  */
-export const MANIFEST_TARGETS = ['all', 'organization', 'space', 'site'] as const;
-export type ManifestTarget = (typeof MANIFEST_TARGETS)[number];
-
-/** Every key at the top of a manifest. */
-const MANIFEST_KEYS = [
-  ...['name', 'title', 'description', 'summary', 'organization', 'visibility', 'target', 'scopes', 'script'],
-  ...['blocks', 'categories', 'icon', 'previewImages', 'externalLinks', 'configurations', 'secrets'],
-  ...['contentSecurityPolicy', 'egress', 'webhook', 'contentSources', 'envs'],
-];
-
-export interface Manifest extends ManifestPage {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  /** Markdown. */
-  readonly summary?: string;
-  /** Id or subdomain of the organization that owns the integration. */
-  readonly organization: string;
-  readonly visibility: Visibility;
-  /** `all` by default. */
-  readonly target: ManifestTarget;
-  /** Without duplicates. */
-  readonly scopes: readonly Scope[];
-  /** Path of the entrypoint, as written. */
-  readonly script?: string;
-  readonly blocks: readonly Block[];
-  /** Absent where the manifest names none. */
-  readonly contentSources?: readonly ContentSource[];
-  readonly configurations: Configurations;
-  /** Secret name → its text in the manifest, a value or an expression. */
-  readonly secrets: Readonly<Record<string, string>>;
-  /**
-   * The only hosts that its `fetch` may reach; absent where the manifest has no `egress`.
-   */
-  readonly egress?: readonly string[];
-  readonly contentSecurityPolicy?: ContentSecurityPolicy;
-  /**
-   * Names the settings that hold the webhook's URL and event types; absent where it posts no
-   * webhooks.
-   */
-  readonly webhook?: WebhookDeclaration;
-}
+export const MANIFEST_SCHEMA: JsonSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'platform-manifest.yaml',
+  ...membersSchema(MEMBERS, 'The manifest of an integration.'),
+};
 
 /**
  * A manifest as stored and shown: it has the names of the secrets, whose values are stored
@@ -153,50 +227,11 @@ export function checkManifest(source: YamlSource, rules: ManifestRules = {}): Pa
 
 /** Reads the members of a manifest from any source. */
 export function readManifest(fields: YamlFields): Manifest {
-  fields.warnUnknown(MANIFEST_KEYS);
-  const summary = fields.optionalText('summary', { charsMax: SUMMARY_CHARS_MAX });
-  const script = fields.optionalText('script', { charsMax: SCRIPT_CHARS_MAX });
-  const target = fields.optionalChoice('target', MANIFEST_TARGETS) ?? 'all';
-  const contentSecurityPolicy = readContentSecurityPolicy(fields);
-  const configurations = readConfigurations(fields.map('configurations'));
+  const manifest = readMembers(MEMBERS, fields);
+  const { configurations, target, webhook } = manifest;
   warnUnreachable(fields, configurations, target);
-  return {
-    name: readName(fields),
-    title: fields.text('title', { charsMax: TITLE_CHARS_MAX }),
-    description: fields.text('description', { charsMax: DESCRIPTION_CHARS_MAX }),
-    ...(summary !== undefined && { summary }),
-    organization: fields.text('organization', {
-      pattern: ORGANIZATION_ID,
-      wanted: 'the id or the subdomain of an organization: letters, digits, ".", "_" and "-"',
-    }),
-    visibility: fields.optionalChoice('visibility', VISIBILITIES) ?? 'private',
-    target,
-    scopes: fields.words('scopes', SCOPES, { required: true, lenient: true }),
-    ...(script !== undefined && { script }),
-    blocks: readBlocks(fields),
-    ...readContentSources(fields),
-    ...readPage(fields),
-    configurations,
-    secrets: readSecrets(fields.map('secrets')),
-    ...readEgress(fields),
-    ...(contentSecurityPolicy !== undefined && { contentSecurityPolicy }),
-    ...readWebhook(fields, configurations),
-  };
-}
-
-function readName(fields: YamlFields): string {
-  const name = fields.text('name', {
-    pattern: INTEGRATION_NAME,
-    wanted: 'letters and digits in groups joined by single hyphens, at most 63 characters',
-    hint: 'Write lower-case letters.',
-  });
-  if (name !== '' && !PLAIN_INTEGRATION_NAME.test(name))
-    fields.warning(
-      'name',
-      'The name has capital letters, which are easily confused.',
-      'Write it in lower case.',
-    );
-  return name;
+  if (webhook) checkWebhook(webhook, fields, configurations);
+  return manifest;
 }
 
 function holdToRules(fields: YamlFields, manifest: Manifest, rules: ManifestRules): void {
@@ -228,13 +263,8 @@ function warnUnreachable(fields: YamlFields, configurations: Configurations, tar
   }
 }
 
-/** An empty list allows no host; an absent list does not restrict hosts. */
-function readEgress(fields: YamlFields): Pick<Manifest, 'egress'> {
-  if (!fields.has('egress')) return {};
-  return { egress: fields.texts('egress', { fault: egressHostFault, max: EGRESS_HOSTS_MAX }) };
-}
-
-function readSecrets(fields: YamlFields | undefined): Record<string, string> {
+function readSecrets(manifest: YamlFields, key: string): Record<string, string> {
+  const fields = manifest.map(key);
   fields?.refuseEmpty('secret');
   const secrets: [string, string][] = [];
   for (const name of fields?.keys() ?? []) {

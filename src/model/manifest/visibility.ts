@@ -6,8 +6,14 @@
  * verifies the token.
  */
 
-export const VISIBILITIES = ['private', 'unlisted', 'public'] as const;
-export type Visibility = (typeof VISIBILITIES)[number];
+/** Visibility → what it allows. */
+export const VISIBILITY_MEANINGS = {
+  private: 'Only members of the organization named in the manifest can install.',
+  unlisted: 'Members of any organization can install, with the shared install link.',
+  public: 'Members of any organization can install.',
+} as const;
+export type Visibility = keyof typeof VISIBILITY_MEANINGS;
+export const VISIBILITIES = Object.keys(VISIBILITY_MEANINGS) as readonly Visibility[];
 
 /**
  * Whether `organization` may install an integration that `owner` published.

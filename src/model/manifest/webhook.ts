@@ -1,5 +1,5 @@
 /**
- * Reads `webhook` of a manifest (`docs/contract/manifest.md#webhook`): the integration declares URL
+ * `webhook` of a manifest (`docs/contract/manifest.md#webhook`): the integration declares URL
  * and event types, and Annex signs, posts and retries the webhooks.
  *
  * It names two settings, which the host reads without running the code: the URL is checked when it
@@ -7,17 +7,24 @@
  * no delivery (`docs/contract/webhooks.md#selection`).
  */
 import type { Level } from '../level.ts';
-import type { Configurations } from './configuration.ts';
-import type { ConfigurationProperty } from './configuration-property.ts';
+import type { ConfigurationProperty, Configurations } from './configuration.ts';
+import { map, type ReadOf, text } from './field.ts';
 import type { YamlFields } from './yaml-fields.ts';
 
+const MEMBERS = {
+  url: text('Name of the setting that holds the URL of the receiver: a `string`.'),
+  eventTypes: text(
+    'Name of the setting that holds the types of events that are posted: a `string` with `enum` and `multiple`.',
+  ),
+};
+
 /** Names of properties in the configurations of spaces and sites. */
-export interface WebhookDeclaration {
-  /** Holds the URL of the receiver: a `string`. */
-  readonly url: string;
-  /** Holds the event types that are posted: a `string` with `enum` and `multiple`. */
-  readonly eventTypes: string;
-}
+export type WebhookDeclaration = ReadOf<typeof MEMBERS>;
+
+export const WEBHOOK = map(
+  MEMBERS,
+  'Webhooks that Annex posts for the integration: the settings of a space or a site that hold the URL and the event types.',
+);
 
 /** Level → event types that can be selected there (`docs/contract/webhooks.md#selection`). */
 export const WEBHOOK_EVENT_TYPES = {
@@ -31,19 +38,15 @@ const WEBHOOK_LEVELS = ['space', 'site'] as const;
 type WebhookLevel = (typeof WEBHOOK_LEVELS)[number];
 
 /**
- * Reads `webhook` of a manifest, and checks the settings that it names in the configurations of
- * spaces and sites.
+ * Checks the settings that `webhook` names in the configurations of spaces and sites.
  *
  * @param fields the fields of the whole manifest
  */
-export function readWebhook(
+export function checkWebhook(
+  webhook: WebhookDeclaration,
   fields: YamlFields,
   configurations: Configurations,
-): { readonly webhook?: WebhookDeclaration } {
-  const own = fields.map('webhook');
-  if (own === undefined) return {};
-  own.warnUnknown(['url', 'eventTypes']);
-  const webhook = { url: own.text('url'), eventTypes: own.text('eventTypes') };
+): void {
   const levels = WEBHOOK_LEVELS.filter((level) => configurations[level] !== undefined);
   if (levels.length === 0) {
     const hint = 'Declare "configurations.space" or "configurations.site".';
@@ -58,7 +61,6 @@ export function readWebhook(
       fields.error(['configurations', level, 'componentId'], message, hint);
     }
   }
-  return { webhook };
 }
 
 /** A level with the properties of its configuration. */

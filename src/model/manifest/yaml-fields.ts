@@ -27,7 +27,6 @@ export interface TextRule {
 
 /** Rule for a list of texts and for each of its entries. */
 interface ListRule extends TextRule {
-  readonly required?: boolean;
   readonly max?: number;
   /** Warns of duplicates, and leaves them out. */
   readonly unique?: boolean;
@@ -71,115 +70,75 @@ export class YamlFields {
     return this.has(key) ? this.#values[key] : undefined;
   }
 
-  text(key: string, rule: TextRule = {}): string {
-    const value = this.optionalText(key, rule);
-    if (!this.has(key)) this.#error([...this.#path, key], `${nameOf([...this.#path, key])} is required.`);
-    return value ?? '';
+  /** Records that a required member is absent. */
+  refuseAbsent(key: string, isList: boolean): void {
+    const hint = isList ? 'Write [] for an empty list.' : undefined;
+    this.error(key, `${this.nameOf(key)} is required.`, hint);
   }
 
-  optionalText(key: string, rule: TextRule = {}): string | undefined {
-    return this.has(key) ? this.#textAt([...this.#path, key], this.#values[key], rule) : undefined;
+  text(key: string, rule: TextRule = {}): string | undefined {
+    return this.has(key) ? this.#textAt(this.#pathTo(key), this.#values[key], rule) : undefined;
   }
 
-  optionalNumber(key: string): number | undefined {
+  boolean(key: string): boolean | undefined {
     const value = this.raw(key);
-    return typeof value === 'number' ? value : this.#wrongType(key, 'a number');
+    if (value === undefined || typeof value === 'boolean') return value;
+    const hint = typeof value === 'string' ? 'Remove the quotes.' : undefined;
+    return this.error(key, `${this.nameOf(key)} must be true or false, not ${typeName(value)}.`, hint);
   }
 
-  optionalBoolean(key: string): boolean | undefined {
-    const value = this.raw(key);
-    return typeof value === 'boolean' ? value : this.#wrongType(key, 'true or false');
-  }
-
-  /**
-   * One of a few words; the first of them where the text is invalid.
-   * @param others lower-case words
-   * of other languages → the word that is meant
-   */
-  choice<Word extends string>(
-    key: string,
-    words: readonly [Word, ...Word[]],
-    others?: ReadonlyMap<string, Word>,
-  ): Word {
-    if (!this.has(key)) this.text(key);
-    return this.optionalChoice(key, words, others) ?? words[0];
-  }
-
-  optionalChoice<Word extends string>(
-    key: string,
-    words: readonly Word[],
-    others?: ReadonlyMap<string, Word>,
-  ): Word | undefined {
-    const value = this.optionalText(key);
+  /** One of a few words. */
+  choice<Word extends string>(key: string, words: readonly Word[]): Word | undefined {
+    const value = this.text(key);
     const found = words.find((word) => word === value);
     if (found !== undefined || value === undefined) return found;
-    const path = this.#pathTo(key);
-    const other = others?.get(value.toLowerCase());
-    const hint = other === undefined ? this.#meant(value, words) : `Did you mean "${other}"?`;
-    return this.#error(
-      path,
-      `${nameOf(path)} must be one of ${words.join(', ')}, not "${excerpt(value)}".`,
-      hint,
-    );
+    return this.errorMeant(key, `must be one of ${words.join(', ')}`, value, words);
   }
 
   /** A list of texts; empty where it is absent. */
-  texts(key: string, rule: ListRule = {}): readonly string[] {
+  texts(key: string, { max, unique, ...rule }: ListRule = {}): readonly string[] {
     const found: string[] = [];
     const seen = new Set<string>();
-    this.list(key, rule).forEach((value, index) => {
-      const path = [...this.#path, key, index];
-      const text = this.#textAt(path, value, rule);
-      if (text === undefined) return;
-      if (rule.unique && seen.has(text)) {
-        const message = `${nameOf(path)} repeats "${excerpt(text)}" and is ignored.`;
-        this.#problems.push(warning(message, this.#places.placeOf(path)));
-        return;
-      }
+    for (const [index, value] of this.list(key, max).entries()) {
+      const text = this.textAt([key, index], value, rule);
+      if (text === undefined) continue;
+      if (unique && seen.has(text)) this.#warnRepeated([key, index], text);
+      else found.push(text);
       seen.add(text);
-      found.push(text);
-    });
+    }
     return found;
   }
 
   /**
-   * A list of known words, without duplicates.
+   * A list of known words, without duplicates. A word that is no misspelling of a known one is left
+   * out with a warning.
    *
-   * @param options `aliases`: other spelling → known word; `lenient`: an unknown word that is no
-   * misspelling of a known one is left out with a warning, instead of an error
+   * @param aliases other spelling → known word
    */
   words<Word extends string>(
     key: string,
     words: readonly Word[],
-    options: {
-      readonly required?: boolean;
-      readonly aliases?: ReadonlyMap<string, Word>;
-      readonly lenient?: boolean;
-    } = {},
+    aliases: ReadonlyMap<string, Word>,
   ): readonly Word[] {
-    const { required = false, aliases, lenient = false } = options;
     const found = new Set<Word>();
-    this.list(key, { required }).forEach((value, index) => {
-      const path = [...this.#path, key, index];
-      const text = this.#textAt(path, value, {});
-      if (text === undefined) return;
-      const word = aliases?.get(text) ?? words.find((known) => known === text);
-      if (word === undefined && lenient && nearest(text, words) === undefined) {
-        const message = `${nameOf(path)} "${excerpt(text)}" is not known here and is ignored.`;
-        this.#problems.push(warning(message, this.#places.placeOf(path)));
+    for (const [index, value] of this.list(key).entries()) {
+      const at = [key, index];
+      const text = this.textAt(at, value);
+      if (text === undefined) continue;
+      const word = aliases.get(text) ?? words.find((known) => known === text);
+      if (word === undefined && nearest(text, words) === undefined) {
+        this.warning(at, `${this.nameOf(at)} "${excerpt(text)}" is not known here and is ignored.`);
       } else if (word === undefined) {
-        this.errorMeant([key, index], `must be one of ${words.join(', ')}`, text, words);
-      } else if (found.has(word)) {
-        const message = `${nameOf(path)} repeats "${excerpt(text)}" and is ignored.`;
-        this.#problems.push(warning(message, this.#places.placeOf(path)));
-      } else found.add(word);
-    });
+        this.errorMeant(at, `must be one of ${words.join(', ')}`, text, words);
+      } else if (found.has(word)) this.#warnRepeated(at, text);
+      else found.add(word);
+    }
     return [...found];
   }
 
   /** A list of maps. */
-  maps(key: string, rule: Pick<ListRule, 'max'> = {}): YamlFields[] {
-    return this.list(key, rule).map(
+  maps(key: string, max?: number): YamlFields[] {
+    return this.list(key, max).map(
       (value, index) => new YamlFields(this.#places, [...this.#path, key, index], value, this.#problems),
     );
   }
@@ -191,16 +150,15 @@ export class YamlFields {
   }
 
   /** A list of anything; empty where it is absent. */
-  list(key: string, { required = false, max }: Pick<ListRule, 'required' | 'max'> = {}): readonly unknown[] {
+  list(key: string, max = Number.POSITIVE_INFINITY): readonly unknown[] {
     const value = this.#values[key];
     const path = [...this.#path, key];
     if (Array.isArray(value)) {
-      if (max === undefined || value.length <= max) return value;
+      if (value.length <= max) return value;
       this.#error(path, `${nameOf(path)} has ${value.length} entries; at most ${max} are allowed.`);
       return value.slice(0, max);
     }
     if (this.has(key)) this.#error(path, `${nameOf(path)} must be a list, not ${typeName(value)}.`);
-    else if (required) this.#error(path, `${nameOf(path)} is required.`, 'Write [] for an empty list.');
     return [];
   }
 
@@ -300,12 +258,8 @@ export class YamlFields {
     return value;
   }
 
-  #wrongType(key: string, wanted: string): undefined {
-    if (!this.has(key)) return;
-    const path = [...this.#path, key];
-    const value = this.#values[key];
-    const hint = typeof value === 'string' ? 'Remove the quotes.' : undefined;
-    this.#error(path, `${nameOf(path)} must be ${wanted}, not ${typeName(value)}.`, hint);
+  #warnRepeated(at: YamlPath, text: string): void {
+    this.warning(at, `${this.nameOf(at)} repeats "${excerpt(text)}" and is ignored.`);
   }
 
   #meant(word: string, known: readonly string[]): string | undefined {

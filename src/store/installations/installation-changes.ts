@@ -18,7 +18,7 @@ import type { Actor } from '../../model/actor.ts';
 import { lifecycleEventId, type RandomBytes } from '../../model/identifiers.ts';
 import { type InstallationStatus, type TargetName, wholeInstallation } from '../../model/installation.ts';
 import { limitClause, limitError } from '../../model/limit-met.ts';
-import { CREDENTIALS_PROPERTY } from '../../model/manifest/configuration-property.ts';
+import { CREDENTIALS_PROPERTY } from '../../model/manifest/configuration.ts';
 import type { PublishedManifest } from '../../model/manifest/manifest.ts';
 import { eventIds } from '../../model/target.ts';
 import { unknownIntegration, unknownTarget } from '../../model/unknown-name-errors.ts';

@@ -8,7 +8,7 @@ import { AnnexError } from '../../errors.ts';
 import { type ConfigurationProblem, configurationFault } from '../../model/configuration-check.ts';
 import type { InstallationStatus, Selection, TargetName } from '../../model/installation.ts';
 import { limitError } from '../../model/limit-met.ts';
-import { CREDENTIALS_PROPERTY } from '../../model/manifest/configuration-property.ts';
+import { CREDENTIALS_PROPERTY } from '../../model/manifest/configuration.ts';
 import type { ConfigurationChecks } from './configuration-checks.ts';
 import { type Change, type OpenConfiguration, unsealed } from './installation-changes.ts';
 import { externalIdSet } from './installation-setup.ts';

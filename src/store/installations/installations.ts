@@ -12,7 +12,7 @@ import type { Page } from '../../database/page.ts';
 import type { Actor } from '../../model/actor.ts';
 import type { ConfigurationProblem } from '../../model/configuration-check.ts';
 import type { TargetName } from '../../model/installation.ts';
-import { CREDENTIALS_PROPERTY } from '../../model/manifest/configuration-property.ts';
+import { CREDENTIALS_PROPERTY } from '../../model/manifest/configuration.ts';
 import { readActiveVersion } from '../integrations/integration-rows.ts';
 import { ConfigurationChecks } from './configuration-checks.ts';
 import { Changes, type InstallationsParts, unsealed } from './installation-changes.ts';

@@ -36,8 +36,13 @@ export function imports(path: string): Import[] {
 /**
  * Groups of files that import each other, directly or through others of the group: each as its
  * sorted paths, joined by spaces. (Tarjan's strongly connected components.)
+ *
+ * @param targetsOf the files that a file imports
  */
-export function cycles(files: readonly string[]): string[] {
+export function cycles(
+  files: readonly string[],
+  targetsOf = (path: string): readonly string[] => imports(path).map((target) => target.path),
+): string[] {
   const order = new Map<string, number>();
   const lowest = new Map<string, number>();
   const open: string[] = [];
@@ -49,7 +54,7 @@ export function cycles(files: readonly string[]): string[] {
     order.set(path, index);
     open.push(path);
     let low = index;
-    for (const { path: target } of imports(path)) {
+    for (const target of targetsOf(path)) {
       if (!known.has(target)) continue;
       if (!order.has(target)) low = Math.min(low, visit(target));
       else if (open.includes(target)) low = Math.min(low, lowest.get(target) ?? order.get(target) ?? low);
@@ -63,4 +68,23 @@ export function cycles(files: readonly string[]): string[] {
 
   for (const path of files) if (!order.has(path)) visit(path);
   return found;
+}
+
+/**
+ * Groups of sub-folders and files of a folder that import each other. A sub-folder imports what its
+ * files import.
+ */
+export function folderCycles(folder: string): string[] {
+  const child = (path: string): string => {
+    const [name = '', ...below] = path.slice(folder.length).split('/');
+    return below.length === 0 ? path : `${folder}${name}/`;
+  };
+  const targets = new Map<string, Set<string>>();
+  for (const path of sources.filter((source) => source.startsWith(folder))) {
+    const own = targets.get(child(path)) ?? new Set();
+    targets.set(child(path), own);
+    for (const target of imports(path))
+      if (target.path.startsWith(folder) && child(target.path) !== child(path)) own.add(child(target.path));
+  }
+  return cycles([...targets.keys()], (path) => [...(targets.get(path) ?? [])]);
 }

@@ -13,7 +13,7 @@ import {
   INSTALLATION_STATUSES,
   SELECTIONS,
 } from '../../../model/installation.ts';
-import { CREDENTIALS_PROPERTY } from '../../../model/manifest/configuration-property.ts';
+import { CREDENTIALS_PROPERTY } from '../../../model/manifest/configuration.ts';
 import { mayReadInstallation, maySeeCredentials, type Principal } from '../../../model/principal.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import { isoTime, Organization, PAGE_QUERY, Place, Time } from '../schemas.ts';

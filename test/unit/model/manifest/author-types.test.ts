@@ -6,7 +6,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import type { Environment as AuthorsEnvironment } from '../../../../sandbox/sdk/index.ts';
 import type { Environment } from '../../../../src/model/environment.ts';
 import { authorTypes, type TypedManifest } from '../../../../src/model/manifest/author-types.ts';
-import type { ConfigurationProperty } from '../../../../src/model/manifest/configuration-property.ts';
+import type { ConfigurationProperty } from '../../../../src/model/manifest/configuration.ts';
 import { type Manifest, parseManifest } from '../../../../src/model/manifest/manifest.ts';
 import { AuthorFolder } from '../../../support/sdk/author.ts';
 

@@ -6,8 +6,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { parseManifest } from '../../../../src/model/manifest/manifest.ts';
-import { MANIFEST_SCHEMA } from '../../../../src/model/manifest/manifest-schema.ts';
+import { MANIFEST_SCHEMA, parseManifest } from '../../../../src/model/manifest/manifest.ts';
 import { SCOPES } from '../../../../src/model/manifest/scope.ts';
 
 /** Members of a manifest as YAML text; `undefined` leaves one out. */
