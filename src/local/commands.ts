@@ -23,6 +23,7 @@ import { render } from '../cli/commands/render.ts';
 import { resume } from '../cli/commands/resume.ts';
 import { rollback } from '../cli/commands/rollback.ts';
 import { secrets } from '../cli/commands/secrets.ts';
+import { sourceMap } from '../cli/commands/source-map.ts';
 import { tail } from '../cli/commands/tail.ts';
 import { token } from '../cli/commands/token.ts';
 import { trigger } from '../cli/commands/trigger.ts';
@@ -50,6 +51,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   integrations,
   versions,
   rollback,
+  sourceMap,
   secrets,
   call,
   render,

@@ -305,6 +305,34 @@ export class VersionsRoutes {
   }
 
   /**
+   * Read the source map of a version. For a tracker of errors: from positions of the script,
+   * which are those of an error's `stack`, to the files of the upload. It has no text of these
+   * files.
+   *
+   * `GET /v1/integrations/{name}/versions/{version}/source-map`
+   */
+  getSourceMap(integration: string, version: number, options?: Options): Reply<SourceMap> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/versions/{version}/source-map', {
+      path: { name: integration, version },
+      options,
+    });
+  }
+
+  /**
+   * Read the script of a version. As it runs in an isolate: the bundle of the upload. Its last
+   * line names its source map.
+   *
+   * `GET /v1/integrations/{name}/versions/{version}/script`
+   */
+  getScript(integration: string, version: number, options?: Options): Reply<string> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/versions/{version}/script', {
+      path: { name: integration, version },
+      answer: 'text',
+      options,
+    });
+  }
+
+  /**
    * Activate a version. Calls that start after the answer run this version. Secrets keep their
    * values. Installations keep their status until they are edited, even if the version
    * declares other properties.
@@ -3155,6 +3183,15 @@ export interface SitesUpdateQuery {
    * (`replace`). By default `replace` for runtime tokens, `merge` for others.
    */
   readonly configuration?: 'merge' | 'replace' | undefined;
+}
+
+export interface SourceMap {
+  readonly version: 3;
+  /** URL of the script in stacks. */
+  readonly file: string;
+  readonly sources: readonly string[];
+  readonly names: readonly string[];
+  readonly mappings: string;
 }
 
 /** The content of a space changed. */

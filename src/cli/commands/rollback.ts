@@ -2,12 +2,8 @@
 import Type from 'typebox';
 import type { Annex } from '../../../packages/client/src/index.ts';
 import { type Command, defineCommand } from '../command.ts';
-import { Failure, UsageError } from '../terminal/failure.ts';
-
-function versionNumber(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new UsageError(`a version is a whole number from 1 on; it is "${text}".`);
-}
+import { Failure } from '../terminal/failure.ts';
+import { versionNumber } from './versions.ts';
 
 export const rollback: Command = defineCommand({
   name: 'rollback',

@@ -1,6 +1,7 @@
 /** `annex versions`: the versions of an integration. */
 import Type from 'typebox';
 import { type Command, defineCommand } from '../command.ts';
+import { UsageError } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
 
 export const VERSION = Type.Object({
@@ -8,6 +9,12 @@ export const VERSION = Type.Object({
   active: Type.Boolean(),
   createdAt: Type.String(),
 });
+
+/** The argument that names a version. */
+export function versionNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageError(`a version is a whole number from 1 on; it is "${text}".`);
+}
 
 export const versions: Command = defineCommand({
   name: 'versions',

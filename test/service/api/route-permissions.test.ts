@@ -34,6 +34,8 @@ const TABLE: Record<string, string> = {
   'GET /v1/integrations/{name}/images/{path}': '++++- FFFF',
   'GET /v1/integrations/{name}/versions': '+F+-- FFFF',
   'GET /v1/integrations/{name}/versions/{version}': '+F+-- FFFF',
+  'GET /v1/integrations/{name}/versions/{version}/source-map': '+F+-- FFFF',
+  'GET /v1/integrations/{name}/versions/{version}/script': '+F+-- FFFF',
   'POST /v1/integrations/{name}/versions/{version}/activate': '+F+-- FFFF orders',
   'GET /v1/integrations/{name}/limits': '+F+-- FFFF',
   'PUT /v1/integrations/{name}/limits': '+FFFF FFFF refused',

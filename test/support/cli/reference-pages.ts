@@ -24,7 +24,7 @@ const TASKS = [
     file: 'publish.md',
     title: 'Publish it',
     about: 'Versions of an integration, and the secrets of its code.',
-    commands: ['publish', 'integrations', 'versions', 'rollback', 'secrets'],
+    commands: ['publish', 'integrations', 'versions', 'rollback', 'source-map', 'secrets'],
   },
   {
     file: 'observe.md',

@@ -1,9 +1,12 @@
 /**
- * `/v1/integrations/{name}/versions`: list, read and activate versions. A rollback is the
- * activation of an earlier version. For the owner.
+ * `/v1/integrations/{name}/versions`: list, read and activate versions, and read the script of one
+ * with its source map. A rollback is the activation of an earlier version. For the owner.
  */
+import { basename } from 'node:path';
 import Type from 'typebox';
+import { scriptKey } from '../../../model/target.ts';
 import { unknownVersion } from '../../../model/unknown-name-errors.ts';
+import { scriptUrl } from '../../../protocol/wire.ts';
 import type { Version } from '../../../store/integrations/integration-rows.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { actorOf } from '../authenticate.ts';
@@ -46,11 +49,34 @@ const VERSION_PARAMS = Type.Object({
   version: Type.Integer({ minimum: 1, maximum: 999_999_999 }),
 });
 
+const SourceMapView = Type.Object(
+  {
+    version: Type.Literal(3),
+    file: Type.String({ description: 'URL of the script in stacks.' }),
+    sources: Type.Array(Type.String({ description: 'Path in the upload.' })),
+    names: Type.Array(Type.String()),
+    mappings: Type.String(),
+  },
+  { title: 'SourceMap' },
+);
+/** Sent as it is stored: a map of megabytes is not parsed in the host. */
+const SourceMapText = Type.Unsafe<string>({
+  description: 'The source map (ECMA-426).',
+  content: { 'application/json': { schema: SourceMapView } },
+});
+const ScriptText = Type.Unsafe<string>({
+  description: 'The script.',
+  content: { 'text/javascript': { schema: { type: 'string' } } },
+});
+
 /** Key of a page: the version's number. */
 const PAGE_KEY = /^\d{1,9}$/;
 
 export interface VersionsRouteParts {
-  readonly registry: Pick<Registry, 'integration' | 'version' | 'versions' | 'activate'>;
+  readonly registry: Pick<
+    Registry,
+    'integration' | 'version' | 'versions' | 'activate' | 'script' | 'sourceMap'
+  >;
 }
 
 export function versionsRoutes(app: TypedApp, { registry }: VersionsRouteParts): void {
@@ -92,6 +118,7 @@ export function versionsRoutes(app: TypedApp, { registry }: VersionsRouteParts):
       return versionView(version, activeVersion);
     },
   );
+  codeRoutes(app, registry);
   app.post(
     '/integrations/:name/versions/:version/activate',
     {
@@ -112,6 +139,55 @@ export function versionsRoutes(app: TypedApp, { registry }: VersionsRouteParts):
       const { version } = request.params;
       await registry.activate(name, version, actorOf(request));
       return { integration: name, version };
+    },
+  );
+}
+
+/** What a tracker of errors needs of a version. */
+function codeRoutes(app: TypedApp, registry: VersionsRouteParts['registry']): void {
+  app.get(
+    '/integrations/:name/versions/:version/source-map',
+    {
+      schema: {
+        summary: 'Read the source map of a version',
+        description:
+          "For a tracker of errors: from positions of the script, which are those of an error's `stack`, to the files of " +
+          'the upload. It has no text of these files.',
+        params: VERSION_PARAMS,
+        querystring: NoQuery,
+        response: { 200: SourceMapText, ...ERRORS_VIEW },
+      },
+    },
+    async (request, reply) => {
+      const { name } = await ownIntegration(registry, request, request.params.name);
+      const { version } = request.params;
+      const key = scriptKey(name, version);
+      const map = await registry.sourceMap(key);
+      if (map === undefined) throw unknownVersion(name, version);
+      return reply.type('application/json').send(`{"file":${JSON.stringify(scriptUrl(key))},${map.slice(1)}`);
+    },
+  );
+  app.get(
+    '/integrations/:name/versions/:version/script',
+    {
+      schema: {
+        summary: 'Read the script of a version',
+        description:
+          'As it runs in an isolate: the bundle of the upload. Its last line names its source map.',
+        params: VERSION_PARAMS,
+        querystring: NoQuery,
+        response: { 200: ScriptText, ...ERRORS_VIEW },
+      },
+    },
+    async (request, reply) => {
+      const { name } = await ownIntegration(registry, request, request.params.name);
+      const { version } = request.params;
+      const key = scriptKey(name, version);
+      const script = await registry.script(key);
+      if (script === undefined) throw unknownVersion(name, version);
+      return reply
+        .type('text/javascript')
+        .send(`${script}\n//# sourceMappingURL=${basename(scriptUrl(key))}.map\n`);
     },
   );
 }

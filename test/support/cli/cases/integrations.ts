@@ -76,6 +76,29 @@ export const INTEGRATION_CASES: readonly CommandCase[] = [
     failures: [unknown(['versions']), noService(['versions', 'hello']), noToken(['versions', 'hello'])],
   },
   {
+    command: 'source-map',
+    success: async (world) => ({
+      words: ['source-map', await rollable(world), '1', '--out', await world.folder()],
+      env: world.env,
+    }),
+    shows: /cli-shared@1\.js\n.*cli-shared@1\.js\.map\n/,
+    failures: [
+      unknown(['source-map']),
+      {
+        title: 'a version that there is not',
+        run: async (world) => ({ words: ['source-map', await world.shared(), '9'], env: world.env }),
+        code: 1,
+        says: /no version 9/,
+      },
+      {
+        title: 'a version that is no number',
+        run: async (world) => ({ words: ['source-map', await world.shared(), 'last'], env: world.env }),
+        code: 2,
+        says: /a version is a whole number/,
+      },
+    ],
+  },
+  {
     command: 'rollback',
     success: async (world) => ({ words: ['rollback', await rollable(world)], env: world.env }),
     shows: /runs version 1 \(before: 2\)/,
