@@ -66,6 +66,9 @@ interface Parser {
   /** Of the current answer; -1 without one. undici compares it with the bytes of the body. */
   contentLength: number;
   readonly hasTransferEncoding: boolean;
+  /** Names and values in turns, as they are parsed. */
+  readonly headers: Buffer[];
+  onHeaderValue(value: Buffer): number;
   onHeadersComplete(status: number, upgrades: boolean, staysOpen: boolean): number;
   onMessageComplete(): number;
   createError(code: number, rest: Buffer): Error;
@@ -89,9 +92,17 @@ const PROCESSING = 102;
  */
 const BEHIND_STATUS_LINE: ReadonlySet<number> = new Set([3, 4, 10, 11, 15, 25, 30]);
 
+const BLANK = 0x20;
+
+function withoutBlanks(name: Buffer): Buffer {
+  let end = name.length;
+  while (name[end - 1] === BLANK) end -= 1;
+  return name.subarray(0, end);
+}
+
 function readAsClientsDo(client: Dispatcher): void {
   const parser = (client as unknown as Client)[kSocket][kParser];
-  const { ptr, llhttp, onHeadersComplete, onMessageComplete, createError } = parser;
+  const { ptr, llhttp, onHeaderValue, onHeadersComplete, onMessageComplete, createError } = parser;
   // RFC 9112, section 6.3: chunks override a length.
   llhttp.llhttp_set_lenient_chunked_length(ptr, 1);
   // RFC 9112, section 5.2: a folded line is one value.
@@ -102,6 +113,16 @@ function readAsClientsDo(client: Dispatcher): void {
   llhttp.llhttp_set_lenient_optional_cr_before_lf(ptr, 1);
   // RFC 9112, section 7.1.1: blanks behind the size of a chunk.
   llhttp.llhttp_set_lenient_spaces_after_chunk_size(ptr, 1);
+  // RFC 9112, section 5.1: blanks before a colon are no part of the name. llhttp takes them behind
+  // the names that frame an answer, and goes by these headers.
+  // Attack: `Transfer-Encoding : chunked`, which undici would take for a header of the answer, and
+  // use a connection again whose next bytes another reader took for an answer.
+  parser.onHeaderValue = function (value) {
+    const at = this.headers.length - 1;
+    const name = this.headers[at];
+    if (at % 2 === 0 && name?.at(-1) === BLANK) this.headers[at] = withoutBlanks(name);
+    return onHeaderValue.call(this, value);
+  };
   parser.onHeadersComplete = function (status, upgrades, staysOpen) {
     // Attack: response splitting. Where a proxy in between went by the length, what follows the
     // chunks is another answer for it. Nothing is read behind such an answer.
