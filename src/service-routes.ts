@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { PublishedScripts } from './calls/published-scripts.ts';
-import type { DeliveryIntake } from './delivery/open-intake.ts';
+import type { DeliveryIntake } from './delivery/open-delivery.ts';
 import type { Egress } from './egress/egress.ts';
 import { ProductClient } from './egress/product-client.ts';
 import { watchProduct } from './egress/product-metrics.ts';

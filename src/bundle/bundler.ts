@@ -11,7 +11,8 @@ import { AnnexError } from '../errors.ts';
 import { SDK_ENTRIES, SDK_SOURCE } from '../imports/sdk-source.ts';
 import type { Limits } from '../limits.ts';
 import type { ManifestRules } from '../model/manifest/manifest.ts';
-import { problem } from '../model/problem.ts';
+import { type Problem, problem } from '../model/problem.ts';
+import { nearest } from '../model/spelling-hint.ts';
 import { programPath } from '../own-files.ts';
 import { type BundleResult, parseBundle, ranOut } from './bundle-result.ts';
 import { BundlerChild } from './bundler-child.ts';
@@ -19,7 +20,6 @@ import { BundlerSlots } from './bundler-slots.ts';
 import { answerBounds, type BundleRequest, type ReadRequest } from './bundler-wire.ts';
 import { NODE_SOURCE } from './node-source.ts';
 import { parseReading, type Reading } from './reading/reading.ts';
-import { withExportHint } from './sdk-exports.ts';
 import { packForm, type UploadForm } from './upload-form.ts';
 
 export type { BundleResult } from './bundle-result.ts';
@@ -144,4 +144,26 @@ function believed<T>(answer: T | undefined): T {
   throw new AnnexError('INTERNAL_ERROR', 'The upload could not be read.', {
     detail: 'The process of an upload sent an invalid answer.',
   });
+}
+
+const NO_EXPORT = /^No matching export in "(?:sdk:|@annex\/sdk\/)index\.ts" for import "([^"]+)"/;
+
+/**
+ * Names of exported values, read from the export lists of the SDK's entry. Types are erased before
+ * esbuild resolves names.
+ */
+const EXPORTS: readonly string[] = [...(SDK_SOURCE.get('index.ts') ?? '').matchAll(/^export \{([^{}]*)\}/gm)]
+  .flatMap(([, names = '']) => names.split(','))
+  .map((name) => name.trim())
+  .filter((name) => /^\w+$/.test(name));
+
+/**
+ * Adds "Did you mean …?" to esbuild's error about an import that the SDK does not export.
+ *
+ * Adds the nearest exported name as a hint, if there is one.
+ */
+function withExportHint(found: Problem): Problem {
+  const [, name] = NO_EXPORT.exec(found.message) ?? [];
+  const near = name === undefined ? undefined : nearest(name, EXPORTS);
+  return near === undefined ? found : { ...found, hint: `Did you mean "${near}"?` };
 }

@@ -9,16 +9,13 @@ import type { CellBuild } from '../launch/cell-build.ts';
 import type { CellLauncher, LaunchedCell } from '../launch/cell-launch.ts';
 import type { Limits } from '../limits.ts';
 import type { HostInspection } from '../protocol/inspection.ts';
-import type { CellMessage, HostMessage } from '../protocol/wire.ts';
+import type { CellLimits, CellMessage, HostMessage } from '../protocol/wire.ts';
 import { type CellDeath, type DeathReason, deathOf } from './cell-death.ts';
 import { CellHeartbeat, STARVED_TIMES_MAX } from './cell-heartbeat.ts';
-import { cellLimits } from './cell-limits.ts';
-import { CellMemory } from './cell-memory.ts';
 import { CellPipe } from './cell-pipe.ts';
 import { type ExecutionJournalRead, ExecutionJournalReader } from './execution-journal-reader.ts';
 import { type CellTask, InFlightTask, type OtherMessage, type StartMessage } from './in-flight-task.ts';
 import { InFlightTasks } from './in-flight-tasks.ts';
-import { ScriptRequests } from './script-requests.ts';
 
 const MIB = 1024 * 1024;
 /**
@@ -341,5 +338,131 @@ export class CellProcess {
       culpritsReported: this.#unwellReported,
       leapt: this.#memory.leapt,
     });
+  }
+}
+
+/** The limits that a cell keeps by itself: part of the first message that it receives. */
+function cellLimits(limits: Limits): CellLimits {
+  return {
+    responseBodyBytes: limits.responseBodyBytes,
+    fetchesPerCall: limits.fetchesPerCall,
+    fetchesInFlightPerCall: limits.fetchesInFlightPerCall,
+    fetchRequestBodyBytes: limits.fetchRequestBodyBytes,
+    isolateHeapMib: limits.isolateHeapMib,
+    timersPerCall: limits.timersPerCall,
+    logLinesPerCall: limits.logLinesPerCall,
+    logBytesPerCall: limits.logBytesPerCall,
+    isolatesPerCell: limits.isolatesPerCell,
+    cellHeapMib: limits.cellHeapMib,
+    cellRssMib: limits.cellRssMib,
+    warmIsolatesPerCell: limits.warmIsolatesPerCell,
+  };
+}
+
+/**
+ * Stands in for a version that was deleted after a call to it had begun, so that only this call
+ * fails. Attack: an owner publishes, calls and deletes in a loop, to have cells killed with the
+ * calls of other tenants in them.
+ */
+const DELETED_SCRIPT = Buffer.from(
+  "(async function () { throw new Error('This version was deleted before it could be loaded.'); })",
+);
+/**
+ * An honest cell does not ask for the same script again within this time: it keeps scripts while
+ * there is room.
+ */
+const ASK_AGAIN_MS = 250;
+
+interface ScriptRequestsParts {
+  readonly pipe: Pick<CellPipe, 'send'>;
+  /** Whether a task in the cell runs this script. */
+  entitled(key: string): boolean;
+  /** The source of a script; undefined where its version was deleted. */
+  source(key: string): Promise<Uint8Array | undefined>;
+  /** Ends the cell; `words` say what it did. */
+  breach(words: string): void;
+}
+
+/**
+ * Answers a cell that asks for scripts: each script of its own tasks, and none more often than an
+ * honest cell asks.
+ */
+class ScriptRequests {
+  readonly #parts: ScriptRequestsParts;
+  /** Scripts that the cell asked for lately. */
+  readonly #asked = new Set<string>();
+
+  constructor(parts: ScriptRequestsParts) {
+    this.#parts = parts;
+  }
+
+  /** Sends the script that the cell asks for. */
+  async send(key: string): Promise<void> {
+    const { pipe, entitled, source, breach } = this.#parts;
+    // Attack: a cell that was taken over reads the code of tenants of other cells.
+    if (!entitled(key)) return breach('requested a script of none of its calls');
+    // Attack: a cell asks without reading. Each answer is a copy of a whole script and would fill
+    // the host's memory.
+    if (this.#asked.has(key)) return breach('requested a script twice');
+    this.#asked.add(key);
+    if (this.#asked.size === 1) setTimeout(() => this.#asked.clear(), ASK_AGAIN_MS).unref();
+    const found = await source(key).catch((cause: unknown) => cause);
+    if (found instanceof Uint8Array || found === undefined)
+      pipe.send({ t: 'script', script: key } satisfies HostMessage, found ?? DELETED_SCRIPT);
+    else breach(`could not be given the script ${key}`);
+    return undefined;
+  }
+}
+
+/** Share of its bound from which on a cell is asked to end what has grown most. */
+const RELIEF_FROM = 0.75;
+/**
+ * Share of its bound from which on the kernel's peak is reset, so that the cell can find out what
+ * has grown.
+ */
+const PEAK_FROM = 0.125;
+/** Share of its bound that a cell can grow by between two checks only because of what executes. */
+const LEAP = 0.25;
+
+/**
+ * Watches the resident memory of one cell from outside; figures that the cell reports about itself
+ * do not count here.
+ */
+class CellMemory {
+  readonly #process: Pick<LaunchedCell, 'residentBytes' | 'forgetPeak'>;
+  readonly #bytesMax: number;
+  rssBytes = 0;
+  /** Between the last two checks it grew by more than the cell's own account can explain. */
+  leapt = false;
+
+  constructor(process: Pick<LaunchedCell, 'residentBytes' | 'forgetPeak'>, cellRssMib: number) {
+    this.#process = process;
+    this.#bytesMax = cellRssMib * MIB;
+  }
+
+  /** Reads how much there is now. */
+  check(): void {
+    const rssBytes = this.#process.residentBytes();
+    this.leapt = rssBytes - this.rssBytes > this.#bytesMax * LEAP;
+    this.rssBytes = rssBytes;
+    if (rssBytes > this.#bytesMax * PEAK_FROM) this.#process.forgetPeak();
+  }
+
+  get overBound(): boolean {
+    return this.rssBytes > this.#bytesMax;
+  }
+
+  get needsRelief(): boolean {
+    return this.rssBytes > this.#bytesMax * RELIEF_FROM;
+  }
+
+  /** Over half of the bound: large enough to be what the kernel ended when memory ran out. */
+  get large(): boolean {
+    return this.rssBytes > this.#bytesMax / 2;
+  }
+
+  /** For the operator. */
+  get words(): string {
+    return `grew to ${Math.round(this.rssBytes / MIB)} MiB, over its ${this.#bytesMax / MIB} MiB`;
   }
 }

@@ -5,6 +5,7 @@
  * that had not begun move to the next one. `placement.ts` decides which cell an installation runs
  * in; `suspicion.ts` finds those that crash cells.
  */
+import { readFileSync } from 'node:fs';
 import { AnnexError } from '../errors.ts';
 import type { CellBuild } from '../launch/cell-build.ts';
 import type { CellLauncher } from '../launch/cell-launch.ts';
@@ -15,7 +16,6 @@ import { PING_EVERY_MS } from './cell-heartbeat.ts';
 import type { Place } from './cell-place.ts';
 import { type CellOwner, CellProcess, type InspectCell } from './cell-process.ts';
 import type { InFlightTask } from './in-flight-task.ts';
-import { OomKills } from './oom-kills.ts';
 import { Placement } from './placement.ts';
 import type { Origin } from './quarantine.ts';
 import { type Probed, ScriptProbes } from './script-probes.ts';
@@ -349,3 +349,44 @@ const quarantined = (retryAfterS: number): AnnexError =>
     'The integration keeps crashing the process it runs in. Its calls are refused for a while; its log says why.',
     { retryAfterS, extra: { outcome: 'loadShed' } },
   );
+
+/**
+ * Linux counts its kills here, those in other containers too: these can add a suspect and never
+ * hide one.
+ */
+const COUNTERS = '/proc/vmstat';
+
+/**
+ * Distinguishes a SIGKILL by the kernel, for lack of memory, from one by the operator. A tenant may
+ * have caused the first, never the second. A cell does not kill itself, unless it was taken over.
+ */
+export class OomKills {
+  readonly #read: () => string;
+  #noted: number | undefined;
+
+  /** @param read the kernel's counters; throws where the system has none */
+  constructor(read = () => readFileSync(COUNTERS, 'latin1')) {
+    this.#read = read;
+    this.note();
+  }
+
+  /** To be called regularly: `happened` is about the time since the last call. */
+  note(): void {
+    this.#noted = this.#count();
+  }
+
+  /** Whether there was a kill since the last `note`; undefined where the system has no counter. */
+  happened(): boolean | undefined {
+    const count = this.#count();
+    return count === undefined || this.#noted === undefined ? undefined : count > this.#noted;
+  }
+
+  #count(): number | undefined {
+    try {
+      const count = /^oom_kill (\d+)$/m.exec(this.#read())?.[1];
+      return count === undefined ? undefined : Number(count);
+    } catch {
+      return undefined;
+    }
+  }
+}

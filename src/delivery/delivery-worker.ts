@@ -10,24 +10,20 @@
  * for what they leave (`backlog-poll.ts`). An attempt is made in `attempts.ts`; `retry.ts` decides
  * what becomes of a delivery after it.
  */
-
 import type { CallLog } from '../calls/call-log.ts';
+import { DatabaseUnavailable } from '../database/unavailable.ts';
 import type { Limits } from '../limits.ts';
 import { isTaskLane, TASK_SCHEDULE_S_MAX } from '../model/task.ts';
 import type { ClaimedDelivery, WaitingDelivery } from '../store/deliveries/delivery.ts';
 import type { DeliveryClaims } from '../store/deliveries/delivery-claims.ts';
 import type { DeliveryQueue, WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
-import type { Attempts } from './attempts.ts';
-import { leftBacklog } from './backlog-at-start.ts';
-import { BacklogPoll } from './backlog-poll.ts';
+import { type Attempts, failureText } from './attempts.ts';
+import { BacklogPoll, leftBacklog } from './backlog-poll.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
-import { failureText } from './failure-text.ts';
 import { type Attempted, DeliveryInFlight, LOST, UNREAD } from './in-flight.ts';
 import { Leases, type LeasesParts } from './leases.ts';
-import { RepeatedWrites } from './repeated-writes.ts';
 import { decide, resultOf, signalOf } from './retry.ts';
-import type { EndpointSignal } from './scheduler/endpoint-health.ts';
-import { begunAt } from './scheduler/endpoint-queue.ts';
+import { begunAt, type EndpointSignal } from './scheduler/endpoint-queue.ts';
 import { FairScheduler, type Refill, type SchedulerLimits, type Turn } from './scheduler/fair-scheduler.ts';
 import { BACK_OFF_MS_MAX, STORE_BACK_OFF_MS, WorkerLoop } from './worker-loop.ts';
 
@@ -395,5 +391,71 @@ export class DeliveryWorker {
     const { clock, ticks } = this.#parts;
     const delayMs = at - clock();
     return ticks() + (delayMs > BACK_OFF_MS_MAX ? 0 : delayMs);
+  }
+}
+
+interface RepeatedWritesParts {
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Runs a function later. @returns a function that cancels it */
+  readonly after: (ms: number, run: () => void) => () => void;
+  /** Whether nothing is to be repeated any more. */
+  isStopped(): boolean;
+  /** Receives failures of the store. */
+  onError(error: unknown): void;
+}
+
+/**
+ * Writes about deliveries in flight, repeated while the store fails.
+ *
+ * While the database is away, they are repeated until it is back, however long that takes: an
+ * outcome that is written late spares the receiver a repetition. A write of a claim that another
+ * node has taken over by then changes nothing.
+ */
+class RepeatedWrites {
+  readonly #parts: RepeatedWritesParts;
+  /** Ends the waits in progress. */
+  readonly #waits = new Set<() => void>();
+
+  constructor(parts: RepeatedWritesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Repeats a write that fails. Never rejects.
+   *
+   * @returns its result; undefined if it was given up: the service stops, or the store fails for
+   *   another reason until the lease of the delivery expires, after which it is taken back
+   */
+  async run<Result>(delivery: DeliveryInFlight, write: () => Promise<Result>): Promise<Result | undefined> {
+    const { clock, isStopped, onError } = this.#parts;
+    for (;;) {
+      try {
+        return await write();
+      } catch (error) {
+        onError(error);
+        const isAway = error instanceof DatabaseUnavailable;
+        if (isStopped() || (!isAway && clock() + STORE_BACK_OFF_MS >= delivery.claimedUntil))
+          return undefined;
+        await this.#wait();
+      }
+    }
+  }
+
+  /** Repeats all writes that wait: the database answers again. */
+  retryNow(): void {
+    for (const end of [...this.#waits]) end();
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        cancel();
+        this.#waits.delete(end);
+        resolve();
+      };
+      const cancel = this.#parts.after(STORE_BACK_OFF_MS, end);
+      this.#waits.add(end);
+    });
   }
 }

@@ -11,8 +11,8 @@ import type { CallResponse, CallResult } from '../calls/call.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
 import { eventIds, type Target } from '../model/target.ts';
 import { TASK } from '../model/task.ts';
-import { handlerOutcome } from './handler-outcome.ts';
 import type { Attempted, DeliveryInFlight } from './in-flight.ts';
+import { handlerOutcome } from './retry.ts';
 
 /** Response header with the URL to which the body is posted. */
 export const DELIVER_TO = 'annex-deliver-to';

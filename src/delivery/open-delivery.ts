@@ -7,15 +7,20 @@ import type { CallLog } from '../calls/call-log.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
 import type { WebhookClient } from '../egress/webhook/webhook-client.ts';
 import type { LimitName, Limits } from '../limits.ts';
+import type { RandomBytes } from '../model/identifiers.ts';
 import type { Store } from '../store/store.ts';
 import type { TargetResolver } from '../targets/target-resolver.ts';
 import { VERSION } from '../version.ts';
+import { EventAcceptance } from './accept/event-acceptance.ts';
+import { RecipientResolver } from './accept/recipients.ts';
+import { TaskAcceptance } from './accept/task-acceptance.ts';
+import { TestEvents } from './accept/test-events.ts';
 import { Attempts } from './attempts.ts';
 import { deliveryMetrics, lifecycleMetrics } from './delivery-metrics.ts';
+import { DeliveryOrders } from './delivery-orders.ts';
 import { DeliveryWorker } from './delivery-worker.ts';
 import { HandlerDelivery } from './handler-delivery.ts';
 import { LifecycleWorker } from './lifecycle/lifecycle-worker.ts';
-import { type DeliveryIntake, type IntakeParts, openIntake } from './open-intake.ts';
 import { WebhookDelivery } from './webhook-delivery.ts';
 
 export const USER_AGENT = `Annex-Webhook/${VERSION}`;
@@ -107,4 +112,47 @@ function deliveryWorker(parts: DeliveryParts): DeliveryWorker {
   store.changes.on('backlog', () => worker.help());
   store.changes.on('back', () => worker.retryNow());
   return worker;
+}
+
+export interface IntakeParts {
+  readonly store: Pick<
+    Store,
+    'changes' | 'subscriberRows' | 'eventOutbox' | 'taskOutbox' | 'deliveryOrderRows'
+  >;
+  /** Receives the deliveries that are pending after a commit. */
+  readonly worker: Pick<DeliveryWorker, 'add' | 'addLater'>;
+  readonly limits: Pick<Limits, 'deliveriesPerReplay' | 'taskGenerations'>;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  readonly randomBytes: RandomBytes;
+}
+
+/** What the API asks of deliveries. */
+export interface DeliveryIntake {
+  readonly acceptance: EventAcceptance;
+  readonly taskAcceptance: TaskAcceptance;
+  readonly deliveryOrders: DeliveryOrders;
+  readonly testEvents: TestEvents;
+}
+
+/**
+ * Composes what the API asks of deliveries: acceptance of events and tasks, orders and test events,
+ * over an open store and for a worker. It makes no attempt: tests open it without cells and
+ * clients.
+ *
+ * Call it before the first change of the store: recipients are cached from then on.
+ */
+export function openIntake({ store, worker, limits, clock, randomBytes }: IntakeParts): DeliveryIntake {
+  const { changes, subscriberRows, eventOutbox: outbox, deliveryOrderRows: rows } = store;
+  const recipients = new RecipientResolver(subscriberRows);
+  changes.on('version', (integration) => recipients.forgetIntegration(integration));
+  changes.on('installation', (_, organization) => recipients.forgetOrganization(organization));
+  changes.on('missed', () => recipients.forget());
+  const acceptance = new EventAcceptance({ recipients, outbox, worker, clock });
+  return {
+    acceptance,
+    taskAcceptance: new TaskAcceptance({ outbox: store.taskOutbox, worker, limits, clock, randomBytes }),
+    deliveryOrders: new DeliveryOrders({ rows, worker, limits }),
+    testEvents: new TestEvents({ acceptance, limits, randomBytes }),
+  };
 }

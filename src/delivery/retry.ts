@@ -4,14 +4,12 @@
  * (docs/contract/webhooks.md#retries). Pure: time and chance are parameters.
  */
 
+import type { CallResult } from '../calls/call.ts';
 import type { AttemptResult, DeliveryState } from '../database/tables.ts';
 import type { PostResult } from '../egress/webhook/webhook-client.ts';
+import type { Outcome } from '../protocol/wire.ts';
 import { delayMs, withJitter } from './delays.ts';
-import { ATTEMPTS_MAX as FAULTS_MAX } from './handler-outcome.ts';
-import { retryAfterMs } from './retry-after.ts';
-import type { EndpointSignal } from './scheduler/endpoint-health.ts';
-
-export { FAULTS_MAX };
+import type { EndpointSignal } from './scheduler/endpoint-queue.ts';
 
 /** Delay before each retry, without jitter; one retry for each. */
 export const RETRY_DELAYS_MS = [1_000, 2_000, 4_000] as const;
@@ -162,4 +160,86 @@ const budgetOf = ({ retries, unknowns, faults }: Budget): Budget => ({ retries, 
 export function signalOf({ end }: DeliveryOutcome): EndpointSignal {
   if (end === 'delivered' || end === 'unhandled') return 'succeeded';
   return end === 'rejected' || end === 'failed' || end === 'lapsed' ? 'failed' : 'none';
+}
+
+/** Longest delay that a receiver can ask for. */
+const RETRY_AFTER_MS_MAX = 60_000;
+
+/** Attack: a header of kilobytes that is parsed as a date. Every date of the RFC is shorter. */
+const CHARS_MAX = 40;
+const SECONDS = /^\d+$/;
+/** `Sun, 06 Nov 1994 08:49:37 GMT`, and the obsolete `Sunday, 06-Nov-94 08:49:37 GMT`. */
+const DATE = /^[A-Z][a-z]+, \d\d[ -][A-Z][a-z]{2}[ -]\d{2,4} \d\d:\d\d:\d\d GMT$/;
+/** The obsolete `Sun Nov  6 08:49:37 1994`, which is in GMT, too. */
+const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
+
+/**
+ * The delay that a receiver asks for in `Retry-After` (RFC 9110, section 10.2.3). Pure.
+ *
+ * It reads only what the RFC allows: text of any other form is no delay.
+ *
+ * The delay in milliseconds, at most `RETRY_AFTER_MS_MAX`; 0 for a time that has passed, and for
+ * text that is neither seconds nor a date.
+ *
+ * @param now milliseconds since 1970
+ */
+function retryAfterMs(value: string, now: number): number {
+  const text = value.slice(0, CHARS_MAX + 1).trim();
+  if (text.length > CHARS_MAX) return 0;
+  const ms = SECONDS.test(text) ? Number(text) * 1_000 : dateIn(text) - now;
+  return ms > 0 ? Math.min(ms, RETRY_AFTER_MS_MAX) : 0;
+}
+
+/** NaN if it is none. */
+const dateIn = (text: string): number =>
+  DATE.test(text) ? Date.parse(text) : ASCTIME.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
+
+export type HandlerOutcome =
+  | { readonly next: 'delivered' | 'unhandled' | 'failed'; readonly outcome: string }
+  /** @property leastMs the shortest delay that is of use */
+  | { readonly next: 'retry'; readonly outcome: string; readonly leastMs: number };
+
+/** Most calls for one event. */
+export const FAULTS_MAX = 10;
+const MS_PER_S = 1_000;
+
+/** Whose fault a call without an answer is. */
+const WITHOUT_ANSWER: Readonly<Record<Outcome, 'author' | 'platform'>> = {
+  exception: 'author',
+  exceededCpu: 'author',
+  exceededMemory: 'author',
+  exceededWallTime: 'author',
+  responseTooLarge: 'author',
+  // Only this service itself cancels such a call.
+  canceled: 'platform',
+  loadShed: 'platform',
+  cellCrashed: 'platform',
+  internalError: 'platform',
+  // `ok` without an answer is a fault of the platform.
+  ok: 'platform',
+};
+
+/** The integration declines the event. */
+const NOT_HANDLED = 406;
+
+/**
+ * What a call means for its event: one table, by the outcome of the call
+ * (docs/contract/events.md#handler-delivery).
+ *
+ * An answer of the integration, or an outcome that its code caused, is final: the author finds it
+ * in the log. A fault of the platform says nothing of the integration, so the event is retried, a
+ * bounded number of times. Pure.
+ *
+ * What becomes of an event after a call for it.
+ */
+export function handlerOutcome({ outcome, response, refusal }: CallResult): HandlerOutcome {
+  if (response !== undefined) {
+    const { status } = response;
+    const next =
+      status === NOT_HANDLED ? 'unhandled' : status >= 200 && status < 300 ? 'delivered' : 'failed';
+    return { next, outcome: `answered ${status}` };
+  }
+  if (WITHOUT_ANSWER[outcome] === 'author') return { next: 'failed', outcome };
+  const leastMs = (refusal?.retryAfterS ?? 0) * MS_PER_S;
+  return { next: 'retry', outcome: refusal?.code ?? outcome, leastMs };
 }

@@ -7,15 +7,15 @@
  * before. The address that the socket is connected to is checked again, in case anything up to the
  * kernel redirected it.
  */
-import type { LookupFunction, Socket } from 'node:net';
-import { isIP } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { buildConnector } from 'undici';
 import type { LimitMet } from '../limits.ts';
+import { dialled, parseAddress } from './addresses.ts';
 import { EgressError } from './egress-error.ts';
 import { addressesOf, type Lookup, NO_ADDRESS } from './name-resolution.ts';
 import type { EgressPolicy, Target } from './policy.ts';
-import { isOfThisMachine } from './this-machine.ts';
 
 /**
  * The same for a private address, a denied host and a port, so it reveals nothing of the network.
@@ -161,3 +161,22 @@ function checkedLookup(target: Target, parts: ConnectorParts): LookupFunction {
 const originOf = ({ protocol, host = '' }: buildConnector.Options): string => `${protocol}//${host}`;
 
 const nameOf = ({ host, port }: Target): string => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+
+/**
+ * Whether an address is one of this machine.
+ *
+ * The operator may open the network of Annex to integrations, and the listeners of the service are
+ * reachable there: the control listener with metrics and the API, the public one with endpoints.
+ * Their ports at these addresses are refused, whatever the lists have.
+ *
+ * @param text an address in canonical notation, as sockets and resolvers return it
+ */
+function isOfThisMachine(text: string): boolean {
+  const parsed = parseAddress(text);
+  if (parsed === undefined) return false;
+  const address = dialled(parsed);
+  // The kernel takes the unspecified address for loopback.
+  if (['loopback', 'unspecified'].includes(address.range())) return true;
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return own.some((entry) => parseAddress(entry.address)?.toString() === address.toString());
+}

@@ -18,7 +18,6 @@ import { DebuggerConnection, RequestNumbers } from './debugger-connection.ts';
 import { InspectedTargets } from './inspected-targets.ts';
 import { type InspectionSettings, inspectionProblems, type Reach } from './inspection-settings.ts';
 import type { InspectorTarget } from './inspector-target.ts';
-import { requestRefusal } from './request-check.ts';
 import { scriptMapUrl } from './script-map.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -167,4 +166,27 @@ function refuseUpgrade(socket: Duplex, status: string, text: string): void {
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: text/plain; charset=UTF-8\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
   );
+}
+
+const HOSTS: readonly string[] = ['127.0.0.1', 'localhost'];
+const ORIGINS: readonly string[] = ['devtools://devtools', 'https://chrome-devtools-frontend.appspot.com'];
+
+/**
+ * Which requests the inspector's listener answers: those of programs on this machine, and of the
+ * front ends of Chrome DevTools.
+ *
+ * Attack: a page in the developer's browser connects to the debugger, which reads every secret of
+ * an installation and runs any code. A page's request names the page's origin. A page whose name
+ * was made to point at 127.0.0.1 (DNS rebinding) is of the listener's own origin, and its requests
+ * name that host.
+ *
+ * @returns why the request is refused; undefined where it is answered
+ */
+function requestRefusal({ headers }: IncomingMessage, port: number): string | undefined {
+  const { host = '', origin } = headers;
+  if (!HOSTS.some((name) => host.toLowerCase() === `${name}:${port}`))
+    return `The inspector answers at 127.0.0.1:${port} alone.\n`;
+  if (origin !== undefined && !ORIGINS.includes(origin))
+    return 'The inspector answers no page, only Chrome DevTools and programs of this machine.\n';
+  return undefined;
 }

@@ -228,9 +228,8 @@ describe('what leaves an isolate', () => {
     expect(found.toSorted()).toEqual([
       // Before any tenant code, in cells for debuggers alone. It takes no value, and code that runs
       // later has no reference to it.
-      'inspection/inspector-session.ts .evalClosure',
-      'inspection/inspector-session.ts engine.Callback(',
-      ...Array(3).fill('isolates/blank-isolates.ts engine.Callback('),
+      'isolates/blank-isolates.ts .evalClosure',
+      ...Array(4).fill('isolates/blank-isolates.ts engine.Callback('),
     ]);
   });
 });

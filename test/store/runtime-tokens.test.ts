@@ -13,8 +13,8 @@ import {
 } from '../../src/model/runtime-token-format.ts';
 import { TargetSource } from '../../src/store/target-source.ts';
 import { Vault } from '../../src/store/vault/vault.ts';
-import { LiveEnvironment } from '../../src/targets/live-environment.ts';
 import { RuntimeTokenMint, RuntimeTokens } from '../../src/targets/runtime-tokens.ts';
+import { LiveEnvironment } from '../../src/targets/target-builder.ts';
 import { temporaryFolder } from '../support/store/temporary-store.ts';
 import { openTestDatabase } from '../support/store/test-engine.ts';
 

@@ -8,6 +8,7 @@
  * Streams cannot be transferred here: both ends would stay in one isolate. They are refused with a
  * DataCloneError.
  */
+import './structured-clone-platform.ts';
 import { copyBytes } from '../encoding/bytes.ts';
 import { List, push, truncate } from '../list.ts';
 import {
@@ -18,6 +19,7 @@ import {
   dataViewByteLength,
   dataViewByteOffset,
   defineProperty,
+  getOwnPropertyDescriptor,
   MapIntrinsic,
   mapGet,
   mapSet,
@@ -31,10 +33,8 @@ import {
   Uint8ArrayIntrinsic,
   uncurryThis,
 } from '../primordials.ts';
-import { copyError, errorCause } from './structured-clone-errors.ts';
+import { isObject, requireArguments, toDictionary, toDOMString } from '../web-idl.ts';
 import { kindOf, uncloneable } from './structured-clone-kinds.ts';
-import './structured-clone-platform.ts';
-import { isObject, requireArguments, toDictionary } from '../web-idl.ts';
 import { findTransferable } from './structured-clone-registry.ts';
 
 const { hasOwn } = Object;
@@ -378,4 +378,47 @@ function isArrayBuffer(value: object): value is ArrayBuffer {
   } catch {
     return false;
   }
+}
+
+/** Names that a copy keeps; any other becomes `Error`. */
+const constructors: Readonly<Record<string, ErrorConstructor | undefined>> = Object.assign(
+  Object.create(null),
+  {
+    Error,
+    EvalError,
+    RangeError,
+    ReferenceError,
+    SyntaxError,
+    TypeError,
+    URIError,
+  },
+);
+
+/**
+ * Copies of errors (https://html.spec.whatwg.org/#structuredserializeinternal, the steps for
+ * [[ErrorData]]).
+ *
+ * Copies name, message and, as engines do, stack; no other property.
+ */
+function copyError(error: object): Error {
+  const name = toDOMString((error as { name?: unknown }).name);
+  const message = ownValue(error, 'message');
+  const text = message === undefined ? undefined : toDOMString(message.value);
+  const { stack } = error as { stack?: unknown };
+  const copy = new (constructors[name] ?? Error)();
+  if (text !== undefined) {
+    defineProperty(copy, 'message', { value: text, writable: true, configurable: true });
+  }
+  // An own property of the engine's form, whatever that of the copied error.
+  if (typeof stack === 'string') copy.stack = stack;
+  return copy;
+}
+
+/** The cause of an error, which engines clone too. */
+const errorCause = (error: object): { value: unknown } | undefined => ownValue(error, 'cause');
+
+/** The value of an own data property. */
+function ownValue(target: object, key: string): { value: unknown } | undefined {
+  const descriptor = getOwnPropertyDescriptor(target, key);
+  return descriptor !== undefined && 'value' in descriptor ? { value: descriptor.value } : undefined;
 }

@@ -5,17 +5,14 @@
  * Errors of steps before the standard returns its promise reject at once; those of parallel steps
  * reject a microtask later at the earliest. Bytes are copied before the call returns.
  */
-
 import { DOMException } from '../dom-exception.ts';
-import type { Bytes } from '../encoding/bytes.ts';
-import { copyBytes, viewBytes } from '../encoding/bytes.ts';
+import { type Bytes, copyBytes, viewBytes } from '../encoding/bytes.ts';
 import { PromiseIntrinsic, typedArrayBuffer, typedArrayByteLength } from '../primordials.ts';
 import { defineInterface, requireArguments, toDOMString } from '../web-idl.ts';
 import { type Algorithm, normalize, type Operation, toIdentifier } from './algorithm.ts';
 import { type KeySlots, member, record, toKey } from './crypto-key.ts';
 import { JobRequest, type Settle } from './job-request.ts';
 import { toJsonWebKey, toList } from './json-web-key.ts';
-import { REQUIRED_ARGUMENTS } from './required-arguments.ts';
 
 const INSIDE = Symbol();
 /** Attack: RSA keys of more bits, which occupy a core of the cell for seconds. */
@@ -390,3 +387,19 @@ function isUsualExponent(bytes: Bytes): boolean {
   for (let i = 0; i < typedArrayByteLength(bytes); i++) value = value * 256 + (bytes[i] as number);
   return value === 3 || value === 65_537;
 }
+
+/** Number of arguments that each operation of SubtleCrypto requires (Web IDL). */
+const REQUIRED_ARGUMENTS = {
+  decrypt: 3,
+  deriveBits: 2,
+  deriveKey: 5,
+  digest: 2,
+  encrypt: 3,
+  exportKey: 2,
+  generateKey: 3,
+  importKey: 5,
+  sign: 3,
+  unwrapKey: 7,
+  verify: 4,
+  wrapKey: 4,
+} as const;

@@ -16,13 +16,13 @@ import {
   type StreamMessage,
 } from '../../protocol/wire.ts';
 import type { CryptoJobs } from '../crypto/crypto-jobs.ts';
-import { judgeAnswer } from './answer-check.ts';
 import type { CallListener } from './call-listener.ts';
-import { answerTooLarge, type CellCall, type EndReason } from './cell-call.ts';
+import { type Answer, answerTooLarge, type CellCall, type EndReason } from './cell-call.ts';
 import {
   boundedText,
   type EmissionOf,
   type Outgoing,
+  readAnswer,
   readFetch,
   readStream,
   UNSENDABLE,
@@ -156,4 +156,28 @@ export class EmissionReader {
       this.#listener.answered(call, answer);
     }
   }
+}
+
+type Responded = Extract<Emission, [kind: 'respond', ...rest: unknown[]]>;
+
+/** An answer, or how the call ends instead. */
+type Judged =
+  | { readonly answer: Answer; readonly outcome?: undefined; readonly reason?: undefined }
+  | { readonly answer?: undefined; readonly outcome: Outcome; readonly reason: EndReason };
+
+/**
+ * Decides whether an emitted answer can be sent: its headers are valid in HTTP, and its body is
+ * within the limit.
+ *
+ * Checks an answer. @param bytesMax limit on the bytes that came with it
+ */
+function judgeAnswer(emission: Responded, bytesMax: number): Judged {
+  const answer = readAnswer(emission);
+  if (answer === undefined) {
+    const detail = 'The response has headers that are too many or too long, or that HTTP cannot carry.';
+    return { outcome: 'exception', reason: { detail } };
+  }
+  const { byteLength } = answer.body;
+  if (byteLength > bytesMax) return { outcome: 'responseTooLarge', reason: answerTooLarge(byteLength) };
+  return { answer };
 }

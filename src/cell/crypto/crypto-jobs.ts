@@ -5,19 +5,18 @@
  * Nothing can interrupt a job, so each is bounded (`crypto-request.ts`) and few run at once: an
  * isolate runs one at a time, isolates take turns, and the search for RSA primes, the only long
  * job, has a thread to itself. So a tenant that floods waits in its own queue. Jobs use libuv's
- * pool of four threads, which a cell uses for nothing else; small ones (`crypto-small.ts`) run on
+ * pool of four threads, which a cell uses for nothing else; small ones run on
  * the main thread, without a round trip to another one.
  */
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { CellCall } from '../calls/cell-call.ts';
 import type { MainThreadUse } from '../isolates/main-thread.ts';
 import { type Runnable, Slots } from '../isolates/slots.ts';
-import { type Answers, CryptoAnswers } from './crypto-answers.ts';
 import { CryptoError, toCryptoError } from './crypto-errors.ts';
 import { CryptoKeys, type MadeKey } from './crypto-keys.ts';
 import { type CryptoResult, isLong, perform } from './crypto-operations.ts';
-import { CryptoRequest } from './crypto-request.ts';
-import { performSmall } from './crypto-small.ts';
+import { CryptoRequest, HASH_BITS } from './crypto-request.ts';
 
 /** One of the pool's four threads is for primes. */
 const SLOTS_MAX = 3;
@@ -315,3 +314,113 @@ function refusal(thrown: unknown): string {
   const { name, message } = toCryptoError(thrown);
   return JSON.stringify({ error: name, message });
 }
+
+/** Three values for each answer: the number of its job, its JSON, and its bytes. */
+export type Answers = (number | string | Uint8Array | undefined)[];
+
+const VALUES = 3;
+
+/**
+ * Answers to Web Crypto jobs on their way into an isolate: all that are ready at the end of a turn
+ * of the event loop enter together, because an entry costs more than a small job.
+ *
+ * It holds them for one turn at most, and drops those of calls that are over.
+ */
+class CryptoAnswers {
+  readonly #enter: (call: CellCall, answers: Answers) => void;
+  #waiting = new Map<CellCall, Answers>();
+  #turn: NodeJS.Immediate | undefined;
+
+  constructor(enter: (call: CellCall, answers: Answers) => void) {
+    this.#enter = enter;
+  }
+
+  /** Adds an answer; it enters at the end of this turn of the event loop. */
+  add(call: CellCall, job: number, answer: string, bytes: Uint8Array | undefined): void {
+    const answers = this.#waiting.get(call);
+    if (answers) answers.push(job, answer, bytes);
+    else this.#waiting.set(call, [job, answer, bytes]);
+    this.#turn ??= setImmediate(() => this.#flush());
+  }
+
+  /** Answers to the call that have not entered. */
+  count(call: CellCall): number {
+    return (this.#waiting.get(call)?.length ?? 0) / VALUES;
+  }
+
+  /** The call is over. */
+  drop(call: CellCall): void {
+    this.#waiting.delete(call);
+  }
+
+  /** The isolate has been disposed of. */
+  close(): void {
+    this.#waiting.clear();
+    clearImmediate(this.#turn);
+  }
+
+  #flush(): void {
+    const waiting = this.#waiting;
+    this.#waiting = new Map();
+    this.#turn = undefined;
+    for (const [call, answers] of waiting) this.#enter(call, answers);
+  }
+}
+
+/** Data of one small job; SHA-512 takes about 2 ns for a byte. */
+const DATA_BYTES_MAX = 4 * 1_024;
+/** An HMAC key that is longer than the block of its hash is hashed first. */
+const KEY_BYTES_MAX = 1_024;
+
+/**
+ * Web Crypto jobs so small that another thread would take longer: hashes and HMAC signatures of a
+ * few kilobytes.
+ *
+ * They run on the cell's main thread, which all its isolates need, so the size of the data bounds
+ * each to some microseconds. Unusual requests are left to Node's Web Crypto, which refuses them by
+ * its own rules.
+ *
+ * Runs a small job. @returns its result; undefined where the job is not small
+ *
+ * @throws CryptoError for members that are missing or invalid
+ */
+function performSmall(request: CryptoRequest): CryptoResult | undefined {
+  switch (request.operation) {
+    case 'digest': {
+      const { name } = request.algorithm('algorithm').algorithm;
+      const data = request.bytes('data');
+      if (!isHash(name) || data.byteLength > DATA_BYTES_MAX) return undefined;
+      return { bytes: hash(nodeName(name), data, 'buffer') };
+    }
+    case 'sign': {
+      const bytes = hmac(request);
+      return bytes && { bytes };
+    }
+    case 'verify': {
+      const bytes = hmac(request);
+      const signature = request.bytes('signature');
+      return (
+        bytes && { valid: signature.byteLength === bytes.byteLength && timingSafeEqual(signature, bytes) }
+      );
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** The HMAC of a request: the signature to make, or the one to compare with. */
+function hmac(request: CryptoRequest): Buffer | undefined {
+  const { algorithm, type, material } = request.key('key');
+  const data = request.bytes('data');
+  const { name, hash: by = '', length } = algorithm;
+  if (name !== 'HMAC' || request.algorithm('algorithm').algorithm.name !== 'HMAC') return undefined;
+  if (type !== 'secret' || !isHash(by) || data.byteLength > DATA_BYTES_MAX) return undefined;
+  if (material.byteLength === 0 || material.byteLength > KEY_BYTES_MAX) return undefined;
+  // A key with fewer bits than its bytes have is left to Node.
+  if (length !== undefined && length !== material.byteLength * 8) return undefined;
+  return createHmac(nodeName(by), material).update(data).digest();
+}
+
+const isHash = (name: string): boolean => Object.hasOwn(HASH_BITS, name);
+/** `SHA-256` is `sha256`. */
+const nodeName = (name: string): string => name.replace('-', '').toLowerCase();

@@ -6,15 +6,14 @@
  * tenant code exists, serves every isolate. A cache is machine code: none is ever taken from a
  * tenant's script.
  */
+
 import { randomBytes } from 'node:crypto';
 import { domainToASCII } from 'node:url';
 import type ivm from 'isolated-vm';
 import type { Emission, StartPrelude } from '../../protocol/bridge.ts';
 import { type CellLimits, PRELUDE_URL } from '../../protocol/wire.ts';
 import type { Engine } from '../engine.ts';
-import { endInspected, openSession } from '../inspection/inspector-session.ts';
 import { preludeSettings } from './prelude-settings.ts';
-import { WARM_UP_CALL, WARM_UP_SCRIPT } from './warm-up.ts';
 
 /**
  * A refill costs milliseconds of the same cores: it waits until the call that took an isolate has
@@ -237,3 +236,92 @@ function domainToAscii(domain: unknown): string {
   if (typeof domain !== 'string' || domain.length > DOMAIN_CHARS_MAX) return '';
   return domainToASCII(domain);
 }
+
+/** Ends a pause, stops what runs, and wakes the thread if it has slept through the former. */
+const LAST_REQUESTS = ['Debugger.disable', 'Runtime.terminateExecution', 'Runtime.getIsolateId'];
+const WAKE_AFTER_MS = [10, 30, 100, 300];
+
+/**
+ * The beginning and the end of an isolate's session with V8's inspector, around what isolated-vm
+ * does wrong (docs/decisions/inspection.md). Only a cell that was started for inspection uses it.
+ *
+ * Makes the session, before any tenant code is in the isolate.
+ *
+ * V8 ends the process where a session is made without the isolate's lock, and isolated-vm does not
+ * take it. So the isolate is entered, and makes its session in a callback: the thread has the lock
+ * meanwhile.
+ */
+function openSession(
+  engine: Engine,
+  isolate: ivm.Isolate,
+  context: ivm.Context,
+): ivm.InspectorSession | undefined {
+  let session: ivm.InspectorSession | undefined;
+  const open = () => {
+    session = isolate.createInspectorSession();
+  };
+  context.evalClosureSync('$0()', [new engine.Callback(open, { sync: true })]);
+  return session;
+}
+
+/**
+ * Ends what an isolate does, and leaves its memory to the end of the cell: isolated-vm waits for
+ * itself for ever where an isolate with a session is disposed of, and ends the process where a
+ * session is.
+ */
+function endInspected(isolate: ivm.Isolate, session: ivm.InspectorSession): void {
+  const send = (method: string) => {
+    // A message to an isolate that the engine has disposed of would end the process.
+    if (!isolate.isDisposed) session.dispatchProtocolMessage(JSON.stringify({ id: 0, method }));
+  };
+  session.onNotification = () => undefined;
+  session.onResponse = () => undefined;
+  for (const method of LAST_REQUESTS) send(method);
+  for (const ms of WAKE_AFTER_MS) setTimeout(send, ms, LAST_REQUESTS.at(-1) ?? '').unref();
+}
+
+/**
+ * A script that does what most integrations do. It runs once in an isolate that no tenant ever
+ * sees: the functions of the prelude that V8 has compiled by then go into the code cache, from
+ * which every blank isolate starts.
+ *
+ * The script is Annex's own, and the cache is made before any tenant code exists in the cell.
+ *
+ * Its value is that of a bundle: an async function that passes on the namespace of its entry
+ * module.
+ */
+const WARM_UP_SCRIPT = `(async function (run) { run({ default: {
+  fetch() {},
+  [Symbol.for('annex.integration')]: {
+    components: [],
+    events: [],
+    async handle({ event }, execution) {
+      execution.waitUntil(Promise.resolve());
+      const request = execution.request(event.request);
+      request.headers.get('content-type');
+      const { hello } = await request.clone().json();
+      const bytes = new TextEncoder().encode(await request.text());
+      new TextDecoder().decode(bytes);
+      clearTimeout(setTimeout(() => {}, 1));
+      console.log('hello', { hello });
+      new Response('text', { status: 200, headers: { 'content-type': 'text/plain' } });
+      return Response.json({ hello }, { headers: new Headers([['x-warm-up', 'yes']]) });
+    },
+  },
+} }); })`;
+
+/** An envelope for it. */
+const WARM_UP_CALL = {
+  url: 'https://warm-up.invalid/v1',
+  event: JSON.stringify({
+    eventId: 'warm-up',
+    type: 'fetch',
+    request: {
+      method: 'POST',
+      url: 'https://warm-up.invalid/path?query=1',
+      headers: { 'content-type': 'application/json', accept: '*/*' },
+    },
+  }),
+  environment: JSON.stringify({ secrets: {}, integration: { name: 'warm-up' } }),
+  body: '{"hello":"world"}',
+};

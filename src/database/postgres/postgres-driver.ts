@@ -15,12 +15,11 @@ import {
 } from 'kysely';
 import type { QueryResult as PgResult, Pool, PoolClient, QueryConfig } from 'pg';
 import type { Availability } from '../availability.ts';
-import { BulkRows, type BulkStatement, type ColumnValue, UpdateOfFound } from '../bulk.ts';
+import { BulkRows, type BulkStatement, type ColumnValue, UpdateOfFound, type ValueType } from '../bulk.ts';
 import { EngineCommand } from '../command.ts';
 import { LockNames } from '../locks.ts';
 import { SendNotice } from '../notices.ts';
 import { DatabaseUnavailable } from '../unavailable.ts';
-import { arrayParameter } from './array-parameter.ts';
 import { bulkSql, updateOfFoundSql } from './bulk-sql.ts';
 import { LOCK, NOTIFY, slotsOf } from './node-tables.ts';
 import { holdWrites } from './postgres-clients.ts';
@@ -265,4 +264,58 @@ function nameOf(text: string): string {
   const name = `annex_${NAMES.size + 1}`;
   NAMES.set(text, name);
   return name;
+}
+
+/** Object ids of the types of elements. */
+const ELEMENTS: Readonly<Record<ValueType['type'], number>> = { text: 25, bigint: 20 };
+/** Number of dimensions, a flag, the type, and the size and first index of the only dimension. */
+const HEADER_BYTES = 20;
+const LENGTH_BYTES = 4;
+const BIGINT_BYTES = 8;
+/** In place of the length of an element that is null. */
+const NULL = -1;
+const TWO_TO_32 = 2 ** 32;
+
+/**
+ * Writes the values of a column as an array in the binary format of PostgreSQL.
+ *
+ * Payloads are texts full of quotes: as the text of an array each quote is escaped here and parsed
+ * there, character by character. In the binary format a text is its length and its bytes. See
+ * `array_recv` in the source of PostgreSQL; the format has been the same since version 7.4.
+ *
+ * @throws TypeError for a value that is not of the type
+ */
+function arrayParameter(type: ValueType['type'], values: readonly ColumnValue[]): Buffer {
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + sizeOf(type, values));
+  const hasNulls = values.includes(null) ? 1 : 0;
+  let at = 0;
+  for (const word of [1, hasNulls, ELEMENTS[type], values.length, 1]) at = bytes.writeInt32BE(word, at);
+  for (const value of values) {
+    if (value === null) at = bytes.writeInt32BE(NULL, at);
+    else if (type === 'bigint') at = writeWhole(bytes, value, at);
+    else at = writeText(bytes, String(value), at);
+  }
+  return bytes;
+}
+
+function sizeOf(type: ValueType['type'], values: readonly ColumnValue[]): number {
+  let size = values.length * LENGTH_BYTES;
+  for (const value of values)
+    if (value !== null) size += type === 'bigint' ? BIGINT_BYTES : Buffer.byteLength(String(value));
+  return size;
+}
+
+function writeWhole(bytes: Buffer, value: string | number, at: number): number {
+  if (!Number.isSafeInteger(value)) throw new TypeError(`A whole number of a statement is ${typeof value}.`);
+  const whole = value as number;
+  const high = Math.floor(whole / TWO_TO_32);
+  const after = bytes.writeInt32BE(BIGINT_BYTES, at);
+  return bytes.writeUInt32BE(whole - high * TWO_TO_32, bytes.writeInt32BE(high, after));
+}
+
+function writeText(bytes: Buffer, text: string, at: number): number {
+  const start = at + LENGTH_BYTES;
+  const length = bytes.write(text, start);
+  bytes.writeInt32BE(length, at);
+  return start + length;
 }

@@ -14,10 +14,8 @@ import type { DatabaseState, Engine, EngineListener, IntegrityState } from '../e
 import type { Database, Tables } from '../tables.ts';
 import { DatabaseUnavailable } from '../unavailable.ts';
 import { whyNotNew } from '../used-folder.ts';
-import { newerSchema, noteVersion } from './annex-version.ts';
-import { CutSessions } from './cut-sessions.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { leaveRoom } from './fill-factor.ts';
+import { closeToOthers, leaveRoom, newerSchema, noteVersion } from './database-setup.ts';
 import { fitSession } from './fitness.ts';
 import { NodeConnection } from './node-connection.ts';
 import {
@@ -29,10 +27,16 @@ import {
   TRY_LOCK,
   WITHOUT_TIMEOUTS,
 } from './node-tables.ts';
-import { connectionPool, connectionSettings, cutOff, endSession, openSession } from './postgres-clients.ts';
+import {
+  CutSessions,
+  connectionPool,
+  connectionSettings,
+  cutOff,
+  endSession,
+  openSession,
+} from './postgres-clients.ts';
 import { PostgresDialect } from './postgres-dialect.ts';
 import { translated } from './postgres-errors.ts';
-import { closeToOthers } from './public-access.ts';
 import { hasUnfinishedCopy } from './unfinished-copy.ts';
 
 /** Migrations may rewrite an index of a large table, and a copy reads whole tables. */

@@ -11,10 +11,9 @@
  *
  * Several nodes may share the database. An event is claimed before its call, so one event of an
  * installation is in flight at a time, in all of them. An installation whose event another node has
- * claimed backs off until the end of that lease. `lifecycle-poll.ts` finds the events of a node
+ * claimed backs off until the end of that lease. `LifecyclePoll` finds the events of a node
  * that has ended.
  */
-
 import { Caller } from '../../calls/call.ts';
 import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
@@ -27,9 +26,9 @@ import type {
   LifecycleEvents,
 } from '../../store/installations/lifecycle-events.ts';
 import type { TargetResolver } from '../../targets/target-resolver.ts';
-import { delayMs } from '../delays.ts';
+import { delayMs, withJitter } from '../delays.ts';
 import { discard } from '../event-call.ts';
-import { ATTEMPTS_MAX, type HandlerOutcome, handlerOutcome } from '../handler-outcome.ts';
+import { FAULTS_MAX, type HandlerOutcome, handlerOutcome } from '../retry.ts';
 import {
   BACK_OFF_MS_MAX,
   PAGE,
@@ -38,7 +37,6 @@ import {
   type WorkerLoopParts,
 } from '../worker-loop.ts';
 import { LifecycleOrder } from './lifecycle-order.ts';
-import { LifecyclePoll } from './lifecycle-poll.ts';
 
 /**
  * Installations with an event in flight. Few, because each may need an isolate: after a thousand
@@ -225,7 +223,7 @@ export class LifecycleWorker {
     // The stop of the service has ended or refused the call.
     if (!this.#loop.isRunning) return this.#release(event);
     const attempts = event.attempts + 1;
-    if (attempts < ATTEMPTS_MAX) return this.#postpone(event, handled);
+    if (attempts < FAULTS_MAX) return this.#postpone(event, handled);
     const isWritten = await this.#finish(event, { state: 'failed', outcome, called: true });
     const text = `${type} could not be delivered in ${attempts} attempts: ${outcome}. This is final.`;
     if (isWritten) this.#log(to, event, text);
@@ -271,5 +269,81 @@ export class LifecycleWorker {
     const until = this.#parts.ticks() + waitMs;
     this.#order.backOff(installationId, until);
     this.#loop.setTimerBy(until);
+  }
+}
+
+/** From the end of one walk to the next, without jitter. */
+export const LIFECYCLE_POLL_MS = 5_000;
+/** Installations looked at in one statement. */
+const POLLED_PAGE = 100;
+/** Between two pages of a walk. */
+const PAGE_PAUSE_MS = 100;
+
+interface LifecyclePollParts {
+  readonly events: Pick<LifecycleEvents, 'dueInstallations'>;
+  /** From 0 to 1. */
+  readonly chance: () => number;
+  /** Runs a function later. @returns a function that cancels it */
+  readonly after: (ms: number, run: () => void) => () => void;
+  /** Receives installations that have a due event. */
+  found(installationIds: readonly string[]): void;
+  /** Receives failures of the store. */
+  onError(error: unknown): void;
+}
+
+/**
+ * Lifecycle poll: finds installations with due events of which no node knows, where several
+ * share the database.
+ *
+ * A node learns only of the events of its own commits, and of those that wait when it starts.
+ * If it ends with events pending, the others find them here. The poll walks the waiting
+ * installations page by page with a pause after each, so that a hundred thousand of them are no
+ * load. It claims nothing and decides nothing: what it finds is added to the lifecycle worker.
+ */
+class LifecyclePoll {
+  readonly #parts: LifecyclePollParts;
+  #cancel: (() => void) | undefined;
+  #page: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(parts: LifecyclePollParts) {
+    this.#parts = parts;
+  }
+
+  /** The first walk begins after an interval. */
+  start(): void {
+    this.#schedule(undefined);
+  }
+
+  /** @returns when no page is being read */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel?.();
+    await this.#page;
+  }
+
+  /** @param cursor of the next page; undefined for a new walk */
+  #schedule(cursor: string | undefined): void {
+    if (this.#isStopped) return;
+    const { after, chance } = this.#parts;
+    // With jitter, nodes that were started together do not all ask at once.
+    const ms = cursor === undefined ? withJitter(LIFECYCLE_POLL_MS, chance()) : PAGE_PAUSE_MS;
+    this.#cancel = after(ms, () => {
+      this.#page = this.#read(cursor);
+    });
+  }
+
+  /** Never rejects. */
+  async #read(cursor: string | undefined): Promise<void> {
+    const { events, found, onError } = this.#parts;
+    let next: string | undefined;
+    try {
+      const page = await events.dueInstallations({ cursor, limit: POLLED_PAGE });
+      next = page.next;
+      if (!this.#isStopped && page.items.length > 0) found(page.items);
+    } catch (error) {
+      onError(error);
+    }
+    this.#schedule(next);
   }
 }

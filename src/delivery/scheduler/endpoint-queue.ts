@@ -1,8 +1,9 @@
 /**
  * Endpoint queue: what the scheduler knows of one endpoint with deliveries waiting or in flight.
  */
+import { entryCache } from '../../model/entry-cache.ts';
 import type { DueDeliveries, WaitingDelivery } from '../../store/deliveries/delivery.ts';
-import { Fifo } from './fifo.ts';
+import { Fifo } from './queues.ts';
 
 /** An endpoint, and the organization and the integration whose quotas it uses. */
 export type EndpointOwners = Omit<WaitingDelivery, 'id'>;
@@ -80,4 +81,44 @@ export const isSparse = ({ ids, moreInStore, inFlight, slow }: EndpointQueue): b
 export function begunAt({ ids, ...due }: DueDeliveries, share: number): DueDeliveries {
   const at = Math.floor(share * ids.length);
   return { ...due, ids: [...ids.slice(at), ...ids.slice(0, at)] };
+}
+
+const ENDPOINTS_MAX = 50_000;
+
+/** What the end of a delivery says of its endpoint: `none` if not tried, or a platform fault. */
+export type EndpointSignal = 'succeeded' | 'failed' | 'none';
+
+/**
+ * Endpoint health: which endpoints fail again and again, and which do not answer in time.
+ *
+ * Remembered while nothing waits for an endpoint, for those that failed or were slow last. Pure.
+ */
+export class EndpointHealth {
+  readonly #failuresBeforeProbing: number;
+  /** Failures in a row. */
+  readonly #failures = entryCache<number>(ENDPOINTS_MAX);
+  readonly #slow = entryCache<true>(ENDPOINTS_MAX);
+
+  constructor(failuresBeforeProbing: number) {
+    this.#failuresBeforeProbing = failuresBeforeProbing;
+  }
+
+  record(endpoint: string, signal: EndpointSignal): void {
+    if (signal === 'succeeded') this.#failures.delete(endpoint);
+    else if (signal === 'failed') this.#failures.set(endpoint, (this.#failures.get(endpoint) ?? 0) + 1);
+  }
+
+  /** Whether it has failed so often in a row that it gets one delivery at a time. */
+  isProbed(endpoint: string): boolean {
+    return (this.#failures.get(endpoint) ?? 0) >= this.#failuresBeforeProbing;
+  }
+
+  setSlow(endpoint: string, slow: boolean): void {
+    if (slow) this.#slow.set(endpoint, true);
+    else this.#slow.delete(endpoint);
+  }
+
+  isSlow(endpoint: string): boolean {
+    return this.#slow.has(endpoint);
+  }
 }

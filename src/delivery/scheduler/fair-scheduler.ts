@@ -14,12 +14,16 @@
  */
 import type { Limits } from '../../limits.ts';
 import type { DueDeliveries, WaitingDelivery } from '../../store/deliveries/delivery.ts';
-import { BackOffs } from './back-offs.ts';
-import { EndpointHealth, type EndpointSignal } from './endpoint-health.ts';
-import { type EndpointOwners, type EndpointQueue, isSparse, newEndpointQueue } from './endpoint-queue.ts';
+import {
+  EndpointHealth,
+  type EndpointOwners,
+  type EndpointQueue,
+  type EndpointSignal,
+  isSparse,
+  newEndpointQueue,
+} from './endpoint-queue.ts';
+import { EarliestFirst, Fifo, SparseFirstQueue } from './queues.ts';
 import { type Quota, Quotas } from './quotas.ts';
-import { RefillSlots } from './refill-slots.ts';
-import { SparseFirstQueue } from './sparse-first-queue.ts';
 
 /** Ids that are held for one endpoint, and that one refill asks for. */
 export const HINTS_PER_ENDPOINT = 200;
@@ -330,4 +334,97 @@ export class FairScheduler {
 function expectRefill(queue: EndpointQueue): void {
   if (queue.refilling) queue.refillAgain = true;
   else queue.moreInStore = true;
+}
+
+/**
+ * Back-offs: endpoint queues in the order of their `retryAt`.
+ *
+ * A heap does not move an entry, so a queue that is brought forward gets a second one; the entry
+ * at any other time than the queue's `heapAt` is void and skipped. Pure.
+ */
+class BackOffs {
+  readonly #heap = new EarliestFirst<EndpointQueue>();
+
+  /** Time of the earliest back-off; undefined if there is none. */
+  get nextAt(): number | undefined {
+    for (;;) {
+      const first = this.#heap.peek();
+      if (first === undefined || first.item.retryAt === first.at) return first?.at;
+      this.#heap.pop();
+      const { item: queue, at } = first;
+      if (queue.heapAt !== at) continue;
+      queue.heapAt = undefined;
+      if (queue.retryAt !== undefined) this.until(queue, queue.retryAt);
+    }
+  }
+
+  /** Backs a queue off until `at`, unless an earlier time is set already. */
+  until(queue: EndpointQueue, at: number): void {
+    if (queue.retryAt === undefined || at < queue.retryAt) queue.retryAt = at;
+    if (queue.heapAt !== undefined && queue.heapAt <= queue.retryAt) return;
+    queue.heapAt = queue.retryAt;
+    this.#heap.push(queue.retryAt, queue);
+  }
+
+  /** Removes the earliest queue whose time has come; undefined if there is none. */
+  shift(now: number): EndpointQueue | undefined {
+    const at = this.nextAt;
+    if (at === undefined || at > now) return undefined;
+    const queue = this.#heap.pop()?.item as EndpointQueue;
+    queue.retryAt = undefined;
+    queue.heapAt = undefined;
+    return queue;
+  }
+}
+
+/** With ten thousand refills at once after a start, nothing else would reach the store. */
+const REFILLS_MAX = 16;
+
+/**
+ * Refill slots: how many endpoint queues are refilled from the store at once.
+ *
+ * A queue without a slot waits here. A slot that becomes free is reserved for the next waiting
+ * queue until its turn, which uses it or gives it back. Pure.
+ */
+class RefillSlots {
+  readonly #waiting = new Fifo<EndpointQueue>();
+  #inFlight = 0;
+  #reserved = 0;
+
+  /** Starts a refill of a queue, or lets the queue wait for a slot. @returns whether it started */
+  take(queue: EndpointQueue): boolean {
+    if (!this.#isFree()) {
+      queue.queued = true;
+      this.#waiting.push(queue);
+      return false;
+    }
+    this.#inFlight += 1;
+    return true;
+  }
+
+  /** A refill has ended. */
+  release(): void {
+    this.#inFlight -= 1;
+  }
+
+  /** Ends the reservation of a queue whose turn has come. */
+  collect(queue: EndpointQueue): void {
+    if (queue.hasRefillSlot) this.#reserved -= 1;
+    queue.hasRefillSlot = false;
+  }
+
+  /**
+   * Reserves a free slot. @returns the queue it is reserved for; undefined if none waits or fits
+   */
+  reserve(): EndpointQueue | undefined {
+    const queue = this.#isFree() ? this.#waiting.shift() : undefined;
+    if (queue === undefined) return undefined;
+    queue.hasRefillSlot = true;
+    this.#reserved += 1;
+    return queue;
+  }
+
+  #isFree(): boolean {
+    return this.#inFlight + this.#reserved < REFILLS_MAX;
+  }
 }

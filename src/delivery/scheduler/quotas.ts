@@ -15,7 +15,7 @@
 import type { Limits } from '../../limits.ts';
 import { isTaskLane } from '../../model/task.ts';
 import { type EndpointQueue, isSparse, type Ticket } from './endpoint-queue.ts';
-import { SparseFirstQueue } from './sparse-first-queue.ts';
+import { SparseFirstQueue } from './queues.ts';
 
 const ORGANIZATION = 'organization ';
 const INTEGRATION = 'integration ';

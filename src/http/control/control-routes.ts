@@ -12,7 +12,7 @@ import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
 import type { PublishedScripts } from '../../calls/published-scripts.ts';
 import type { DatabaseState, IntegrityState } from '../../database/engine.ts';
-import type { DeliveryIntake } from '../../delivery/open-intake.ts';
+import type { DeliveryIntake } from '../../delivery/open-delivery.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';

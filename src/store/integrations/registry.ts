@@ -5,7 +5,6 @@
  * crash it is stored completely or not at all. Routes authorize the caller; the rule that a name
  * has one owner is enforced here, inside the transaction.
  */
-
 import { lock } from '../../database/locks.ts';
 import { announce } from '../../database/notices.ts';
 import type { Page, PageRequest } from '../../database/page.ts';
@@ -27,21 +26,23 @@ import { unknownIntegration, unknownVersion } from '../../model/unknown-name-err
 import { insertAudit } from '../audit-rows.ts';
 import type { Vault } from '../vault/vault.ts';
 import { moveAside } from './built-ins.ts';
-import { insertImages, readImageRow, type StoredImage } from './image-rows.ts';
 import { deleteLogs, isInstalledIn } from './installed-rows.ts';
 import { type CanceledTaskFeed, removeIntegration } from './integration-removal.ts';
 import {
   activateVersion,
   announceVersion,
   type Integration,
+  insertImages,
   insertVersion,
   integrationLock,
   integrationSecretPlace,
   listIntegrations,
   listVersions,
   readCode,
+  readImageRow,
   readIntegration,
   readVersion,
+  type StoredImage,
   takeNextVersion,
   type Version,
   type VersionCode,

@@ -1,7 +1,7 @@
 /** The texts of calls are freed when the calls are over, however many there are. */
 import ivm from 'isolated-vm';
 import { expect, onTestFinished, test } from 'vitest';
-import { pieces } from '../../../src/cell/calls/text-pieces.ts';
+import { pieces } from '../../../src/cell/calls/cell-call.ts';
 
 const MIB = 1024 * 1024;
 

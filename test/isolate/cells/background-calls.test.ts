@@ -7,7 +7,7 @@ import { Caller } from '../../../src/calls/call.ts';
 import { Dispatch } from '../../../src/calls/dispatch.ts';
 import { CellCall } from '../../../src/cell/calls/cell-call.ts';
 import { IsolateCalls } from '../../../src/cell/calls/isolate-calls.ts';
-import { IsolateOpenings, type Opening } from '../../../src/cell/isolates/isolate-openings.ts';
+import { IsolateOpenings, type Opening } from '../../../src/cell/isolates/isolates.ts';
 import { CellProcess } from '../../../src/cells/cell-process.ts';
 import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
 import { CellLauncher } from '../../../src/launch/cell-launch.ts';

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import type { CallResult } from '../../../src/calls/call.ts';
-import { LIFECYCLE_POLL_MS } from '../../../src/delivery/lifecycle/lifecycle-poll.ts';
+import { LIFECYCLE_POLL_MS } from '../../../src/delivery/lifecycle/lifecycle-worker.ts';
 import { turns } from '../../support/deliveries/delivery-worker.ts';
 import { ANSWERED, sharedLifecycleEvents } from '../../support/store/shared-lifecycle-events.ts';
 

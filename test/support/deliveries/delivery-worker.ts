@@ -15,8 +15,7 @@ import type { DeliveryMetrics } from '../../../src/delivery/delivery-metrics.ts'
 import { DeliveryOrders } from '../../../src/delivery/delivery-orders.ts';
 import { DeliveryWorker, type DeliveryWorkerParts } from '../../../src/delivery/delivery-worker.ts';
 import { HandlerDelivery } from '../../../src/delivery/handler-delivery.ts';
-import { USER_AGENT } from '../../../src/delivery/open-delivery.ts';
-import { type IntakeParts, openIntake } from '../../../src/delivery/open-intake.ts';
+import { type IntakeParts, openIntake, USER_AGENT } from '../../../src/delivery/open-delivery.ts';
 import { WebhookDelivery } from '../../../src/delivery/webhook-delivery.ts';
 import type { Lookup } from '../../../src/egress/name-resolution.ts';
 import { EgressPolicy } from '../../../src/egress/policy.ts';

@@ -1,6 +1,6 @@
 /** Acceptance of events and orders over a store of a test, without a worker. */
 import { randomBytes } from 'node:crypto';
-import { type DeliveryIntake, openIntake } from '../../../src/delivery/open-intake.ts';
+import { type DeliveryIntake, openIntake } from '../../../src/delivery/open-delivery.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import type { WaitingDelivery } from '../../../src/store/deliveries/delivery.ts';
 import type { Store } from '../../../src/store/store.ts';

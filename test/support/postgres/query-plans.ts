@@ -84,7 +84,7 @@ function literal(client: ClientBase, value: unknown, type: string): string {
 const HEADER_BYTES = 20;
 const BIGINT = 20;
 
-/** The elements of an array in the binary format of PostgreSQL (`array-parameter.ts`). */
+/** The elements of an array in the binary format of PostgreSQL (`postgres-driver.ts`). */
 function elementsOf(array: Buffer): (string | number | null)[] {
   const isWhole = array.readInt32BE(8) === BIGINT;
   const elements: (string | number | null)[] = [];

@@ -4,7 +4,7 @@
  * compared. Does not import vitest, because a process that is killed loads it, too.
  */
 import { createHash } from 'node:crypto';
-import { type DeliveryIntake, openIntake } from '../../../src/delivery/open-intake.ts';
+import { type DeliveryIntake, openIntake } from '../../../src/delivery/open-delivery.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import type { Actor } from '../../../src/model/actor.ts';
 import type { RandomBytes } from '../../../src/model/identifiers.ts';

@@ -5,7 +5,7 @@
 import { webcrypto } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { CellCall } from '../../../src/cell/calls/cell-call.ts';
-import type { Answers } from '../../../src/cell/crypto/crypto-answers.ts';
+import type { Answers } from '../../../src/cell/crypto/crypto-jobs.ts';
 import { CryptoJobs, CryptoThreads } from '../../../src/cell/crypto/crypto-jobs.ts';
 import { MainThread } from '../../../src/cell/isolates/main-thread.ts';
 

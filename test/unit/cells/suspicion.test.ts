@@ -3,8 +3,8 @@
  * when; the test moves the clock.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { OomKills } from '../../../src/cells/oom-kills.ts';
 import { Placement } from '../../../src/cells/placement.ts';
+import { OomKills } from '../../../src/cells/pool.ts';
 import { Suspicion } from '../../../src/cells/suspicion.ts';
 
 const MINUTE_MS = 60_000;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CallResult } from '../../../src/calls/call.ts';
 import { DELAY_MS_MAX, delayMs } from '../../../src/delivery/delays.ts';
-import { ATTEMPTS_MAX, handlerOutcome } from '../../../src/delivery/handler-outcome.ts';
+import { FAULTS_MAX, handlerOutcome } from '../../../src/delivery/retry.ts';
 import { AnnexError, type ErrorCode } from '../../../src/errors.ts';
 import { OUTCOMES, type Outcome } from '../../../src/protocol/wire.ts';
 
@@ -64,7 +64,7 @@ describe('an event', () => {
   );
 
   test('waits a second, then twice as long each time, up to a minute', () => {
-    const delays = Array.from({ length: ATTEMPTS_MAX - 1 }, (_, index) => delayMs(index + 1, 0, 0));
+    const delays = Array.from({ length: FAULTS_MAX - 1 }, (_, index) => delayMs(index + 1, 0, 0));
     expect(delays).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
   });
 

@@ -8,7 +8,6 @@
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { listOf } from './commit-list.ts';
-import { foreignWal } from './foreign-wal.ts';
 import { isSameReset, readWal, resetsBetween, type Wal } from './wal-file.ts';
 import { type CommitList, type LogClaim, readCommitList, readIndex } from './wal-index.ts';
 
@@ -169,12 +168,58 @@ const isNewer = (header: Buffer, { commits, pages }: Wal): boolean =>
 
 /** The header of a database that has a log; undefined of any other file. */
 function headerOf(database: string): Buffer | undefined {
-  if (statSync(database, { throwIfNoEntry: false }) === undefined) return undefined;
-  const file = openSync(database, 'r');
+  const header = startOf(database, HEADER_BYTES);
+  return header.byteLength === HEADER_BYTES && hasLog(header) ? header : undefined;
+}
+
+const hasLog = (header: Buffer): boolean => header[18] === WAL_MODE && header[19] === WAL_MODE;
+
+/** Headers of the log and of one frame. */
+const LOG_BYTES_MIN = 32 + 24;
+/** The header says 1 for 64 KiB, which does not fit into two bytes. */
+const PAGE_BYTES_OF_ONE = 65_536;
+
+/**
+ * Detects a write-ahead log that belongs to another database than the one beside it.
+ *
+ * The usual cause: an operator restores a backup over `annex.db` and leaves the old log in place.
+ * SQLite does not notice: it writes the pages of the old log over the restored ones, and the
+ * result is not the backup and may be damaged. Annex runs its database in WAL mode from the first
+ * start on; a backup is not in WAL mode. So a log with frames is foreign if its database is empty,
+ * not in WAL mode, or of another page size.
+ *
+ * Call it before SQLite opens the database in this process: closing a file drops all POSIX locks
+ * that the process has on it.
+ *
+ * @param database path of the database file
+ * @returns the problem, as the end of a sentence about the log; undefined if there is none
+ */
+function foreignWal(database: string): string | undefined {
+  const log = startOf(`${database}-wal`, LOG_BYTES_MIN);
+  if (log.byteLength < LOG_BYTES_MIN) return undefined;
+  const header = startOf(database, HEADER_BYTES);
+  if (header.byteLength < HEADER_BYTES) return 'it has transactions, and the database file is empty';
+  if (!hasLog(header))
+    return 'the database file was never used with a log, as a backup that was restored over another database';
+  const pageBytes = header.readUInt16BE(16) === 1 ? PAGE_BYTES_OF_ONE : header.readUInt16BE(16);
+  const logPageBytes = log.readUInt32BE(8);
+  return pageBytes === logPageBytes
+    ? undefined
+    : `its pages have ${logPageBytes} bytes, and those of the database file ${pageBytes}`;
+}
+
+/** The first bytes of a file; empty if the file does not exist. */
+function startOf(path: string, bytes: number): Buffer {
+  let file: number;
   try {
-    const header = Buffer.alloc(HEADER_BYTES);
-    const isWhole = readSync(file, header, 0, HEADER_BYTES, 0) === HEADER_BYTES;
-    return isWhole && header[18] === WAL_MODE && header[19] === WAL_MODE ? header : undefined;
+    file = openSync(path, 'r');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);
+    throw cause;
+  }
+  try {
+    const start = Buffer.alloc(bytes);
+    return start.subarray(0, readSync(file, start, 0, bytes, 0));
   } finally {
     closeSync(file);
   }
