@@ -2,6 +2,7 @@
  * Test runner settings. Isolates inside the test process need V8 without Node's start-up snapshot.
  */
 import './src/require-node.cjs';
+import { LONG_SUITES } from './test/support/vitest/long-suites.ts';
 import { ABOUT_POSTGRES, ABOUT_SQLITE, POSTGRES_SUITES } from './test/support/vitest/postgres-suites.ts';
 
 // After the check: without `npm ci` there is no such package.
@@ -40,7 +41,7 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: SHARED,
-          exclude: [...configDefaults.exclude, ...ABOUT_POSTGRES],
+          exclude: [...configDefaults.exclude, ...ABOUT_POSTGRES, ...LONG_SUITES],
           isolate: false,
         },
       },
@@ -51,7 +52,7 @@ export default defineConfig({
         test: {
           name: 'service',
           include: SERVICE,
-          exclude: [...configDefaults.exclude, ...ABOUT_POSTGRES],
+          exclude: [...configDefaults.exclude, ...ABOUT_POSTGRES, ...LONG_SUITES],
           isolate: false,
         },
       },
@@ -60,8 +61,12 @@ export default defineConfig({
         test: {
           name: 'alone',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...SHARED, ...SERVICE],
+          exclude: [...configDefaults.exclude, ...SHARED, ...SERVICE, ...LONG_SUITES],
         },
+      },
+      {
+        extends: true,
+        test: { name: 'long', include: [...LONG_SUITES] },
       },
       // Suites of the others once more, with the stores and services on PostgreSQL.
       {
