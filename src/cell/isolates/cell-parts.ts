@@ -18,7 +18,7 @@ export interface CellParts {
   readonly journal: ExecutionJournal;
   readonly recentCpu: RecentCpuOfIsolates;
   readonly mainThread: MainThread;
-  readonly watchdog: Pick<Watchdog, 'watch' | 'unwatch' | 'usedMs'>;
+  readonly watchdog: Pick<Watchdog, 'watch' | 'unwatch' | 'usedMs' | 'lateMs'>;
   /** Finds the isolate that the cell's memory grows under. */
   readonly memory: Pick<MemoryWatch, 'forget'>;
   /** Of the deployment; an isolate whose integration has lower ones is made with those. */

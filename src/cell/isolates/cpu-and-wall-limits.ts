@@ -11,7 +11,7 @@ import type { Outcome } from '../../protocol/wire.ts';
 import type { CellCall, EndReason } from '../calls/cell-call.ts';
 import type { IsolateCalls } from '../calls/isolate-calls.ts';
 import type { EntryQueue } from './entry-queue.ts';
-import type { Watched } from './watchdog.ts';
+import type { Watchdog, Watched } from './watchdog.ts';
 
 /** The isolate whose calls are checked. */
 export interface LimitedIsolate {
@@ -28,9 +28,14 @@ export interface LimitedIsolate {
 
 export class CpuAndWallLimits implements Watched {
   readonly #isolate: LimitedIsolate;
+  readonly #watchdog: Pick<Watchdog, 'lateMs'>;
+  readonly #openedAt = performance.now();
+  readonly #lateBeforeMs: number;
 
-  constructor(isolate: LimitedIsolate) {
+  constructor(isolate: LimitedIsolate, watchdog: Pick<Watchdog, 'lateMs'>) {
     this.#isolate = isolate;
+    this.#watchdog = watchdog;
+    this.#lateBeforeMs = watchdog.lateMs;
   }
 
   get running(): boolean {
@@ -56,21 +61,25 @@ export class CpuAndWallLimits implements Watched {
       const reason = call.overdue(now);
       if (isolate.disposed || reason === undefined) continue;
       if (isolate.entries?.running === call) this.#endRunning(call, 'exceededWallTime', reason);
-      else isolate.abandon(call, this.#late, reason);
+      else isolate.abandon(call, this.#lateOutcome(now), reason);
     }
     // A load has as much time as a call, whenever the calls that wait for it began: a late one ends
     // alone, above.
     const late = isolate.loading ? loader?.overdue(now) : undefined;
-    if (late !== undefined) isolate.end(this.#late, late, loader);
+    if (late !== undefined) isolate.end(this.#lateOutcome(now), late, loader);
   }
 
   /**
-   * The outcome of a call that is late. A script that waits for something has taken the time
-   * itself. One that is to be compiled or executed, and has not used up its CPU, has got no core.
+   * The outcome of a call that is late. A script that waits for something while it loads has taken
+   * the time itself, unless its cell had no core for most of it. One that is to be compiled or
+   * executed, and has not used up its CPU, has got no core.
    */
-  get #late(): Outcome {
+  #lateOutcome(now: number): Outcome {
     const { loading, entries } = this.#isolate;
-    return loading && entries?.idle !== true ? 'internalError' : 'exceededWallTime';
+    if (!loading) return 'exceededWallTime';
+    const starvedMs = this.#watchdog.lateMs - this.#lateBeforeMs;
+    const isStarved = 2 * starvedMs > now - this.#openedAt;
+    return isStarved || entries?.idle !== true ? 'internalError' : 'exceededWallTime';
   }
 
   /**

@@ -97,7 +97,7 @@ export class TenantIsolate {
       // In the middle of an entry, the next check of the watchdog finds it.
       overdrawn: (call) => this.#entries?.running !== call && this.#checks.overdrawn(call),
     });
-    this.#checks = new CpuAndWallLimits(this);
+    this.#checks = new CpuAndWallLimits(this, cell.watchdog);
     this.#inspected = cell.inspector?.isolate({ calls: this.calls, checks: this.#checks });
     this.#watched = this.#inspected ?? this.#checks;
     this.#emissions = new EmissionReader({

@@ -30,6 +30,8 @@ export class Watchdog {
   #interval: NodeJS.Timeout | undefined;
   #ticks = 0;
   #checkedAt = 0;
+  /** How long ticks came late, all together. */
+  #lateMs = 0;
   #usedMs = 0;
 
   /** Checks an isolate from now on; the timer runs while any is watched. */
@@ -39,6 +41,14 @@ export class Watchdog {
     this.#checkedAt = performance.now();
     this.#usedMs = otherThreadsCpuMs();
     this.#interval = setInterval(() => this.#tick(), CPU_TICK_MS);
+  }
+
+  /**
+   * How long this thread got no core while isolates were watched, since the start: other work of
+   * the machine, or a signal, had stopped the cell. A delay of a single tick is no sign of it.
+   */
+  get lateMs(): number {
+    return this.#lateMs;
   }
 
   /** CPU of all isolates since the last check: no entry that has begun since can have used more. */
@@ -70,6 +80,8 @@ export class Watchdog {
 
   #tick(): void {
     const now = performance.now();
+    const gapMs = now - this.#checkedAt;
+    if (gapMs > 2 * CPU_TICK_MS) this.#lateMs += gapMs - CPU_TICK_MS;
     const share = this.#share(now);
     this.#ticks += 1;
     const wall = this.#ticks % WALL_EVERY === 0;

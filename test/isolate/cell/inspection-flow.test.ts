@@ -37,7 +37,10 @@ async function inspected() {
     ...{ calls: new IsolateCalls(), disposed: false, loading: false, entries: undefined },
     ...{ abandon: () => undefined, end: () => undefined },
   };
-  const isolate = inspector.isolate({ calls: limited.calls, checks: new CpuAndWallLimits(limited) });
+  const isolate = inspector.isolate({
+    calls: limited.calls,
+    checks: new CpuAndWallLimits(limited, { lateMs: 0 }),
+  });
   isolate.open(blank, { key: 'ins_1/own@1', script: 'own@1' });
   ends.push(() => {
     isolate.close();

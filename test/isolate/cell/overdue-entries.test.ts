@@ -54,6 +54,8 @@ const PATIENT = { cpuMs: 3_600_000, wallMs: 1_000 * LATER_MS };
 class Lone {
   readonly ends = new Map<number, CallEnd>();
   readonly isolate: TenantIsolate;
+  /** For how long the cell has had no core. */
+  starvedMs = 0;
   readonly #waiting = new Set<() => void>();
   #checks: Watched | undefined;
   #loaded = false;
@@ -87,6 +89,7 @@ class Lone {
       begun: changed,
       stuck: () => undefined,
     };
+    const starvedMs = () => this.starvedMs;
     const cell: CellParts = {
       engine,
       slots: new Slots(2, 2),
@@ -96,6 +99,9 @@ class Lone {
       mainThread: new MainThread(),
       watchdog: {
         usedMs: Number.POSITIVE_INFINITY,
+        get lateMs() {
+          return starvedMs();
+        },
         watch: (checks) => {
           this.#checks = checks;
         },
@@ -265,5 +271,26 @@ describe('a script that is loading', () => {
     expect(lone.outcomes()).toEqual({ 1: 'internalError' });
     lone.checks.checkWall(performance.now() + LATER_MS);
     expect([lone.disposed, lone.outcomes()]).toEqual([true, { 1: 'internalError', 2: 'internalError' }]);
+  });
+
+  // Its timer was due long ago, and would have ended the load.
+  test('is no fault of the author where it waits, and its cell had no core for most of the time', async () => {
+    lone = new Lone(SCRIPT.replace('LOADING', 'console.log(); await new Promise(() => {})'));
+    lone.begin(1, 'wait', WALL);
+    await lone.logged();
+    await lone.idle();
+    lone.starvedMs = (LATER_MS * 2) / 3;
+    lone.checks.checkWall(performance.now() + LATER_MS);
+    expect([lone.disposed, lone.outcomes()]).toEqual([true, { 1: 'internalError' }]);
+  });
+
+  test('is a fault of the author where its cell had a core for most of the time', async () => {
+    lone = new Lone(SCRIPT.replace('LOADING', 'console.log(); await new Promise(() => {})'));
+    lone.begin(1, 'wait', WALL);
+    await lone.logged();
+    await lone.idle();
+    lone.starvedMs = LATER_MS / 3;
+    lone.checks.checkWall(performance.now() + LATER_MS);
+    expect(lone.outcomes()).toEqual({ 1: 'exceededWallTime' });
   });
 });
