@@ -21,7 +21,7 @@ import { watchEgress } from './egress/egress-metrics.ts';
 import { WebhookClient } from './egress/webhook/webhook-client.ts';
 import { chunkedRequests } from './http/chunked-request.ts';
 import { ClientConnections } from './http/client-connections.ts';
-import type { Exposition } from './http/control/health-and-metrics.ts';
+import type { Exposition } from './http/control/open-routes.ts';
 import { CONTROL_HOSTS, controlHosts, PUBLIC_HOSTS, publicHosts } from './http/host-header.ts';
 import { hangUp, listen, listener } from './http/listener.ts';
 import { listenerWithPort, loopbackListeners } from './http/loopback-listeners.ts';

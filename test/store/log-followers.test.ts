@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { EventStream, StreamEnd } from '../../src/http/control/following/event-stream.ts';
 import { type Follower, Followers, KEEP_ALIVE_MS } from '../../src/http/control/following/followers.ts';
-import { logEvents } from '../../src/http/control/log-events.ts';
+import { logEvents } from '../../src/http/control/logs.ts';
 import { DEFAULT_LIMITS } from '../../src/limits.ts';
 import type { StoredLine } from '../../src/store/logs.ts';
 import { ManualClock } from '../support/receivers/scripted-receivers.ts';

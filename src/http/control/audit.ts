@@ -4,23 +4,13 @@
  */
 import Type from 'typebox';
 import type { HolderPrincipal } from '../../model/principal.ts';
-import type { Audit, AuditRecord } from '../../store/audit.ts';
+import type { AuditRecord } from '../../store/audit.ts';
 import { AUDIT_ACTIONS } from '../../store/audit-rows.ts';
 import { holderOf } from './authenticate.ts';
-import { placeView } from './installations/target-paths.ts';
-import { organizationRead } from './own-organization.ts';
-import {
-  ERRORS_VIEW,
-  isoTime,
-  Name,
-  Organization,
-  PAGE_QUERY,
-  PageOf,
-  pageAnswer,
-  pageRequest,
-  Time,
-} from './schemas.ts';
-import type { TypedApp } from './typed-routes.ts';
+import { placeView } from './installations/targets.ts';
+import { organizationRead, PAGE_QUERY, PageOf, pageAnswer, pageRequest } from './lists.ts';
+import { route } from './route.ts';
+import { isoTime, Name, Organization, Time } from './schemas.ts';
 
 const EntryView = Type.Object(
   {
@@ -66,37 +56,29 @@ const AuditListQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export interface AuditRouteParts {
-  readonly audit: Pick<Audit, 'list'>;
-}
-
-export function auditRoutes(app: TypedApp, { audit }: AuditRouteParts): void {
-  app.get(
-    '/audit',
-    {
-      schema: {
-        summary: 'List changes, newest first',
-        description: 'A page may hold fewer than `limit`, or none, and still have a `next`.',
-        querystring: AuditListQuery,
-        response: { 200: PageOf(EntryView), ...ERRORS_VIEW },
-      },
-    },
-    async (request) => {
+export const AUDIT_ROUTES = [
+  route({
+    name: 'audit.list',
+    at: 'GET /audit',
+    summary: 'List changes, newest first',
+    description: 'A page may hold fewer than `limit`, or none, and still have a `next`.',
+    query: AuditListQuery,
+    answer: PageOf(EntryView),
+    async handle(request, { audit }) {
       const reader = holderOf(request);
-      const { integration, installation, action } = request.query;
+      const { integration, installation: installationId, action } = request.query;
       const organization = organizationRead(reader, request.query.organization, 'entries');
-      const page = await audit.list({
-        ...pageRequest(request.query),
-        ...{ organization, integration, installationId: installation, action },
-      });
-      return pageAnswer(page, (entry) => entryView(entry, reader));
+      const of = { organization, integration, installationId, action };
+      return pageAnswer(await audit.list({ ...pageRequest(request.query), ...of }), (entry) =>
+        entryView(entry, reader),
+      );
     },
-  );
-}
+  }),
+];
 
 function entryView(entry: AuditRecord, reader: HolderPrincipal) {
   const { id, at, action, actor, tokenId, address, requestId, details } = entry;
-  const { organization, integration, installationId } = entry;
+  const { organization, integration, installationId: installation } = entry;
   // A tenant sees neither the operator's address nor the identity and address of another
   // organization that deleted, as the owner, what the tenant had installed.
   const isTenant = reader.kind === 'organization';
@@ -104,15 +86,10 @@ function entryView(entry: AuditRecord, reader: HolderPrincipal) {
   const isOtherTenant = isTenant && actor === 'organization' && !isOwn;
   const isShown = !isTenant || (actor === 'organization' && isOwn);
   return {
-    id,
-    at: isoTime(at),
-    action,
-    actor: { kind: actor, ...(tokenId !== undefined && !isOtherTenant && { token: tokenId }) },
-    ...(isShown && address !== undefined && { address }),
-    requestId,
-    ...(organization !== undefined && { organization }),
-    ...(integration !== undefined && { integration }),
-    ...(installationId !== undefined && { installation: installationId }),
+    ...{ id, at: isoTime(at), action },
+    actor: { kind: actor, token: isOtherTenant ? undefined : tokenId },
+    address: isShown ? address : undefined,
+    ...{ requestId, organization, integration, installation },
     ...placeView(entry),
     details: { ...details },
   };

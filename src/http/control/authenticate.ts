@@ -8,7 +8,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../errors.ts';
 import type { Actor } from '../../model/actor.ts';
-import { type HolderPrincipal, isRuntime, type Principal } from '../../model/principal.ts';
+import {
+  type HolderPrincipal,
+  isRuntime,
+  type Principal,
+  type RuntimePrincipal,
+} from '../../model/principal.ts';
 import { bearerToken, type Credentials, type Refused } from '../credentials.ts';
 import { inProcessDepth, inProcessGeneration } from '../loopback-listeners.ts';
 
@@ -63,15 +68,19 @@ export const actorOf = (request: FastifyRequest): Actor => request.getDecorator<
 /** The principal of a request that passed `authenticate`. */
 export const principalOf = (request: FastifyRequest): Principal => actorOf(request).principal;
 
-/** For routes of the operator alone. @throws AnnexError TOKEN_FORBIDDEN */
-export function requireAdmin(request: FastifyRequest): void {
-  const { kind } = principalOf(request);
-  if (kind === 'admin') return;
-  throw new AnnexError(
-    'TOKEN_FORBIDDEN',
-    `This needs an admin token; the request came with one of kind ${kind}.`,
-  );
-}
+/** The error for a token of a kind that may not do this. @param what is done, and what it needs */
+export const wrongKind = ({ kind }: Principal, what: string): AnnexError =>
+  new AnnexError('TOKEN_FORBIDDEN', `${what}; the request came with one of kind ${kind}.`);
+
+/** For the rights of a route. @throws AnnexError TOKEN_FORBIDDEN */
+export const requires =
+  (may: (principal: Principal) => boolean, what: string) => (request: FastifyRequest) => {
+    const principal = principalOf(request);
+    if (!may(principal)) throw wrongKind(principal, what);
+  };
+
+/** For routes of the operator alone. */
+export const requireAdmin = requires(({ kind }) => kind === 'admin', 'This needs an admin token');
 
 /**
  * The principal of a request, for routes that do not accept runtime tokens.
@@ -85,16 +94,14 @@ export function holderOf(request: FastifyRequest): HolderPrincipal {
 }
 
 /** For routes of runtime tokens alone. @throws AnnexError TOKEN_FORBIDDEN */
-export function refuseHolder(request: FastifyRequest): void {
-  const { kind } = principalOf(request);
-  if (isRuntime(principalOf(request))) return;
-  const message = `This is for code of the integration, with a runtime token; the request came with one of kind ${kind}.`;
-  throw new AnnexError('TOKEN_FORBIDDEN', message);
+export function runtimeOf(request: FastifyRequest, what: string): RuntimePrincipal {
+  const principal = principalOf(request);
+  if (isRuntime(principal)) return principal;
+  throw wrongKind(principal, what);
 }
 
-function notForRuntime({ routeOptions }: FastifyRequest, { kind }: Principal): AnnexError {
-  const { summary } = routeOptions.schema ?? {};
+function notForRuntime({ routeOptions }: FastifyRequest, principal: Principal): AnnexError {
+  const { summary } = routeOptions.config.description ?? {};
   const what = summary === undefined ? 'This' : `"${summary}"`;
-  const message = `${what} is not for runtime tokens; the request came with one of kind ${kind}.`;
-  return new AnnexError('TOKEN_FORBIDDEN', message);
+  return wrongKind(principal, `${what} is not for runtime tokens`);
 }

@@ -3,13 +3,10 @@
  *
  * Attack: a megabyte for a route that takes five short strings, which is read, parsed and validated
  * before it is refused. So the limit of each route comes from its schema. A schema with members of
- * any name has no largest value: its route sets `bodyLimit` itself, and the service does not start
+ * any name has no largest value: its row sets `bodyBytesMax` itself, and the service does not start
  * without it.
  */
 import type { TSchema } from 'typebox';
-import { AnnexError } from '../../errors.ts';
-import type { LimitMet } from '../../limits.ts';
-import { limitError } from '../../model/limit-met.ts';
 
 /** Limit of a route without a body: many clients send `{}`. */
 const NO_BODY_BYTES_MAX = 1024;
@@ -28,13 +25,6 @@ export function bodyBytesMax(body: TSchema | undefined): number | undefined {
   if (body === undefined) return NO_BODY_BYTES_MAX;
   const bytes = jsonBytesMax(body);
   return Number.isFinite(bytes) ? bytes + SPACE_BYTES_MAX : undefined;
-}
-
-/** Replaces the framework's error for a body that is too large by one that names the limit. */
-export function asLimitError(thrown: unknown, limit: LimitMet): unknown {
-  const isTooLarge = thrown instanceof Error && 'statusCode' in thrown && thrown.statusCode === 413;
-  if (!isTooLarge || thrown instanceof AnnexError) return thrown;
-  return limitError('REQUEST_TOO_LARGE', limit);
 }
 
 /** The keywords of JSON Schema that are read here. */

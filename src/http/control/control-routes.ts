@@ -2,122 +2,67 @@
  * The control listener's routes: the API under `/v1` (docs/contract/api.md#listener), its OpenAPI
  * description, health and metrics.
  *
- * One file for each noun, which is passed only the parts that it uses. The description is made from
- * the schemas that validate requests, so it agrees with the code; it contains nothing of a tenant
- * and needs no token.
+ * One file for each noun. The description is made from the schemas that validate requests, so it
+ * agrees with the code; it contains nothing of a tenant and needs no token.
  */
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
-import type { CallLog } from '../../calls/call-log.ts';
-import type { Dispatch } from '../../calls/dispatch.ts';
-import type { PublishedScripts } from '../../calls/published-scripts.ts';
-import type { DatabaseState, IntegrityState } from '../../database/engine.ts';
-import type { DeliveryIntake } from '../../delivery/open-delivery.ts';
-import type { Egress } from '../../egress/egress.ts';
 import { AnnexError } from '../../errors.ts';
-import type { LimitName, Limits } from '../../limits.ts';
-import type { Publisher } from '../../publish/publish.ts';
-import type { Store } from '../../store/store.ts';
-import type { RuntimeTokens } from '../../targets/runtime-tokens.ts';
-import type { Origins, TargetResolver } from '../../targets/target-resolver.ts';
+import { UploadBudget } from '../../publish/upload-budget.ts';
 import { VERSION } from '../../version.ts';
 import type { Credentials } from '../credentials.ts';
 import { inProcessDepth } from '../loopback-listeners.ts';
-import { auditRoutes } from './audit.ts';
+import { AUDIT_ROUTES } from './audit.ts';
 import { authenticate } from './authenticate.ts';
-import { blockMarkdownRoutes } from './components/block-markdown.ts';
-import { blocksRoutes } from './components/blocks.ts';
+import { BLOCK_ROUTES } from './components/blocks.ts';
 import { ChoiceFetch } from './components/choice-fetch.ts';
-import { integrationRenderRoutes } from './components/integration-render.ts';
-import { renderRoutes } from './components/render.ts';
+import { RENDER_ROUTES } from './components/render.ts';
 import { Renderer } from './components/renderer.ts';
-import { contentSourceRoutes } from './content/content-sources.ts';
-import { publishedScriptRoutes } from './content/published-script.ts';
-import { visitorAuthenticationRoutes } from './content/visitor-authentication.ts';
-import { deliveriesRoutes } from './deliveries/deliveries.ts';
-import { deliveryOrdersRoutes } from './deliveries/delivery-orders.ts';
-import { described, withOptionalBodies } from './description.ts';
-import { eventsRoutes } from './events/events.ts';
-import { ingestRoutes } from './events/ingest.ts';
-import type { Followers } from './following/followers.ts';
-import {
-  type BundlerHealth,
-  type CellHealth,
-  type Exposition,
-  healthAndMetricsRoutes,
-} from './health-and-metrics.ts';
-import { completionsRoutes } from './installations/completions.ts';
-import { configurationRoutes } from './installations/configuration.ts';
-import { credentialLeasesRoutes } from './installations/credential-leases.ts';
-import { EditRate } from './installations/edit-rate.ts';
-import { installationTokensRoutes } from './installations/installation-tokens.ts';
-import { installationsRoutes } from './installations/installations.ts';
-import { usedOAuthStatesRoutes } from './installations/used-oauth-states.ts';
-import { webhookSecretRoutes } from './installations/webhook-secret.ts';
-import { webhookTestRoutes } from './installations/webhook-test.ts';
+import { Unfurling } from './components/unfurling.ts';
+import { CONTENT_ROUTES } from './content.ts';
+import type { Control, ControlParts } from './control.ts';
+import { DELIVERY_ROUTES } from './deliveries.ts';
+import { EVENT_ROUTES } from './events.ts';
+import { COMPLETION_ROUTES } from './installations/completions.ts';
+import { CONFIGURATION_ROUTES } from './installations/configuration.ts';
+import { CREDENTIAL_ROUTES } from './installations/credentials.ts';
+import { INSTALLATION_ROUTES } from './installations/installations.ts';
+import { WEBHOOK_ROUTES } from './installations/webhooks.ts';
 import { answerBuiltInNames } from './integrations/built-in-names.ts';
-import { imagesRoutes } from './integrations/images.ts';
-import { installLinksRoutes } from './integrations/install-links.ts';
-import { integrationsRoutes } from './integrations/integrations.ts';
-import { limitsRoutes } from './integrations/limits.ts';
-import { publishRoutes } from './integrations/publish.ts';
-import { secretsRoutes } from './integrations/secrets.ts';
-import { tasksRoutes } from './integrations/tasks.ts';
-import { versionsRoutes } from './integrations/versions.ts';
-import { introspectionRoutes } from './introspection.ts';
-import { jsonSchemasRoutes } from './json-schemas.ts';
-import { answerListForms } from './list-forms.ts';
-import { logsRoutes } from './logs.ts';
-import { countOrders } from './order-rate.ts';
-import { packagesRoutes } from './packages.ts';
-import { type ProductApiParts, productApiRoutes } from './product/product-api.ts';
-import { jwksRoute, statementKeysRoutes } from './product/statement-keys.ts';
-import { tokensRoutes } from './tokens.ts';
-import { withTypedRoutes } from './typed-routes.ts';
+import { INSTALL_LINK_ROUTES } from './integrations/install-links.ts';
+import { INTEGRATION_ROUTES } from './integrations/integrations.ts';
+import { LIMIT_ROUTES } from './integrations/limits.ts';
+import { PUBLISH_ROUTES } from './integrations/publish.ts';
+import { SECRET_ROUTES } from './integrations/secrets.ts';
+import { TASK_ROUTES } from './integrations/tasks.ts';
+import { VERSION_ROUTES } from './integrations/versions.ts';
+import { answerListForms } from './lists.ts';
+import { LOG_ROUTES } from './logs.ts';
+import {
+  healthAndMetricsRoutes,
+  jsonSchemasRoutes,
+  jwksRoute,
+  type OperationsParts,
+  packagesRoutes,
+} from './open-routes.ts';
+import { type Product, productApiRoutes } from './product/product-api.ts';
+import { STATEMENT_KEY_ROUTES } from './product/statement-keys.ts';
+import { Rates } from './rates.ts';
+import { described, registerRoutes, withOptionalBodies } from './route.ts';
+import { TOKEN_ROUTES } from './tokens.ts';
 
-export interface ControlRouteParts
-  extends Pick<
-      Store,
-      | 'registry'
-      | 'secrets'
-      | 'installations'
-      | 'installLinks'
-      | 'tokens'
-      | 'logs'
-      | 'lifecycleEvents'
-      | 'eventList'
-      | 'audit'
-      | 'credentialLeases'
-      | 'usedOAuthStates'
-      | 'installedBlocks'
-      | 'deliveryList'
-      | 'deliveryFeed'
-      | 'webhookSecrets'
-      | 'statementKeys'
-    >,
-    Pick<ProductApiParts, 'product'>,
-    DeliveryIntake {
-  readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
-  readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
-  readonly followers: Followers;
-  readonly origins: Origins;
-  readonly publisher: Pick<Publisher, 'publish' | 'check'>;
-  readonly dispatch: Pick<Dispatch, 'call'>;
-  readonly scripts: Pick<PublishedScripts, 'script'>;
-  readonly egress: Pick<Egress, 'fetch'>;
-  /** Writes lines to the log of an installation. */
-  readonly observer: Pick<CallLog, 'log' | 'productFailed'>;
-  readonly limits: Limits;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-  readonly metrics: Exposition;
-  readonly cells: CellHealth;
-  readonly bundlers: BundlerHealth;
-  /** Findings of the integrity checks so far. */
-  database(): IntegrityState & DatabaseState;
+const ROUTES = [
+  ...[...INTEGRATION_ROUTES, ...PUBLISH_ROUTES, ...VERSION_ROUTES, ...LIMIT_ROUTES, ...SECRET_ROUTES],
+  ...[...INSTALLATION_ROUTES, ...WEBHOOK_ROUTES, ...INSTALL_LINK_ROUTES, ...TOKEN_ROUTES],
+  ...[...STATEMENT_KEY_ROUTES, ...CONFIGURATION_ROUTES, ...CREDENTIAL_ROUTES, ...COMPLETION_ROUTES],
+  ...[...RENDER_ROUTES, ...BLOCK_ROUTES, ...CONTENT_ROUTES, ...LOG_ROUTES, ...AUDIT_ROUTES],
+  ...[...EVENT_ROUTES, ...TASK_ROUTES, ...DELIVERY_ROUTES],
+];
+
+export interface ControlRouteParts extends ControlParts, OperationsParts {
   readonly credentials: Credentials;
-  /** Called with each limit that a request met. */
-  limitMet(limit: LimitName): void;
+  /** What forwards to the product's API; absent where the operator has not named it. */
+  readonly product?: Product;
 }
 
 /** Headers of every answer. */
@@ -147,6 +92,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
     if (isApi || inProcessDepth(request.raw.socket) === undefined) return done();
     return done(new AnnexError('ROUTE_UNKNOWN', `No route ${request.method} ${path}.`));
   });
+  app.addHook('preClose', async () => parts.followers.stop());
   productApiRoutes(app, parts);
   healthAndMetricsRoutes(app, parts);
   app.register(async (root) => {
@@ -157,6 +103,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
         components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
         security: [{ token: [] }],
       },
+      hideUntagged: true,
       transform: described,
       transformObject: (description) => {
         if (!('openapiObject' in description)) return description.swaggerObject;
@@ -164,54 +111,27 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
         return description.openapiObject;
       },
     });
-    root.get('/v1/openapi.json', { schema: { hide: true } }, async () => root.swagger());
+    root.get('/v1/openapi.json', async () => root.swagger());
     jsonSchemasRoutes(root);
     packagesRoutes(root, parts.origins);
     jwksRoute(root, parts.statementKeys);
-    root.register(
-      async (api) => {
-        authenticate(api, parts.credentials);
-        answerBuiltInNames(api, parts);
-        countOrders(api, parts);
-        answerListForms(api);
-        const typed = withTypedRoutes(api);
-        integrationsRoutes(typed, parts);
-        publishRoutes(typed, parts);
-        imagesRoutes(typed, parts);
-        versionsRoutes(typed, parts);
-        limitsRoutes(typed, parts);
-        secretsRoutes(typed, parts);
-        const edits = new EditRate(parts.limits, parts.clock, parts.limitMet);
-        installationsRoutes(typed, { ...parts, edits });
-        installationTokensRoutes(typed, parts);
-        webhookSecretRoutes(typed, { ...parts, edits });
-        webhookTestRoutes(typed, { ...parts, edits });
-        installLinksRoutes(typed, parts);
-        tokensRoutes(typed, parts);
-        introspectionRoutes(typed, parts);
-        statementKeysRoutes(typed, parts);
-        configurationRoutes(typed, parts);
-        credentialLeasesRoutes(typed, parts);
-        usedOAuthStatesRoutes(typed, { ...parts, edits });
-        completionsRoutes(typed, parts);
-        const renderer = new Renderer(parts);
-        const choices = new ChoiceFetch(parts);
-        renderRoutes(typed, { ...parts, renderer, choices });
-        integrationRenderRoutes(typed, { ...parts, renderer, choices });
-        blocksRoutes(typed, { ...parts, renderer });
-        blockMarkdownRoutes(typed, parts);
-        publishedScriptRoutes(typed, parts);
-        visitorAuthenticationRoutes(typed, parts);
-        contentSourceRoutes(typed, parts);
-        logsRoutes(typed, parts);
-        auditRoutes(typed, parts);
-        ingestRoutes(typed, parts);
-        tasksRoutes(typed, parts);
-        eventsRoutes(typed, parts);
-        deliveriesRoutes(typed, parts);
-        deliveryOrdersRoutes(typed, { ...parts, edits });
-      },
-      { prefix: '/v1' },
-    );
+    root.register(async (api) => apiRoutes(api, parts), { prefix: '/v1' });
   });
+}
+
+/** The routes that need a token, with what they alone have. */
+function apiRoutes(api: FastifyInstance, parts: ControlRouteParts): void {
+  const { limits } = parts;
+  const drawing = { ...parts, renderer: new Renderer(parts) };
+  const control: Control = {
+    ...drawing,
+    choices: new ChoiceFetch(parts),
+    unfurling: new Unfurling(drawing),
+    rates: new Rates(parts),
+    uploads: new UploadBudget({ name: 'bufferedUploadBytes', max: limits.bufferedUploadBytes }),
+  };
+  authenticate(api, parts.credentials);
+  answerBuiltInNames(api, parts);
+  answerListForms(api);
+  registerRoutes(api, control, ROUTES);
 }

@@ -10,19 +10,39 @@ import { wholeInstallation } from '../../model/installation.ts';
 import { mayReadIntegrationLog, mayReadLog, type Principal } from '../../model/principal.ts';
 import { integrationTenant } from '../../model/target.ts';
 import { unknownInstallation, unknownIntegration } from '../../model/unknown-name-errors.ts';
-import { LOG_LEVELS } from '../../protocol/wire.ts';
-import type { Installations } from '../../store/installations/installations.ts';
-import type { Registry } from '../../store/integrations/registry.ts';
-import type { Logs } from '../../store/logs.ts';
-import type { Tokens } from '../../store/tokens.ts';
+import { LOG_LEVELS, type LogLevel } from '../../protocol/wire.ts';
+import type { Logs, StoredLine } from '../../store/logs.ts';
 import { bearerToken } from '../credentials.ts';
 import { holderOf, principalOf } from './authenticate.ts';
-import { answerWith, beginOf, isFollowed } from './following/follow-request.ts';
-import type { Follower, Followers } from './following/followers.ts';
-import { LINE_ID, logEvents } from './log-events.ts';
-import { type LineOf, LineView, lineView } from './log-line-view.ts';
-import { ERRORS_VIEW, Name, PAGE_QUERY, PageOf, pageAnswer, pageRequest } from './schemas.ts';
-import type { TypedApp } from './typed-routes.ts';
+import type { Control } from './control.ts';
+import type { Source } from './following/event-stream.ts';
+import { answerWith, beginOf, type Follower, isFollowed } from './following/followers.ts';
+import { PAGE_QUERY, PageOf, pageAnswer, pageRequest } from './lists.ts';
+import { route } from './route.ts';
+import { isoTime, Name, Time } from './schemas.ts';
+
+const LineView = Type.Object(
+  {
+    id: Type.String(),
+    installation: Type.Optional(Type.String()),
+    integration: Type.Optional(Type.String({ description: 'For a line of its own endpoint.' })),
+    version: Type.Integer(),
+    requestId: Type.String(),
+    level: Type.Enum([...LOG_LEVELS]),
+    text: Type.String(),
+    at: Time,
+  },
+  { title: 'LogLine' },
+);
+
+/** What a line belongs to, as it is shown. */
+type LineOf = { readonly installation: string } | { readonly integration: string };
+
+const lineView = ({ tenant: _, at, ...rest }: StoredLine, of: LineOf) => ({
+  ...rest,
+  ...of,
+  at: isoTime(at),
+});
 
 const LogsQuery = Type.Object(
   {
@@ -40,49 +60,37 @@ const LogsQuery = Type.Object(
   { additionalProperties: false },
 );
 
+/** The shape of a line's `id`. */
+const LINE_ID = /^[0-9a-f]{12}-[0-9a-f]{12}-[A-Za-z0-9_-]{8}$/;
 /** What `Last-Event-ID` names. */
 const LINE = { shape: LINE_ID, noun: 'a line of a log' };
 
-export interface LogsRouteParts {
-  readonly logs: Pick<Logs, 'list' | 'since' | 'follow'>;
-  readonly followers: Followers;
-  readonly registry: Pick<Registry, 'integration'>;
-  readonly installations: Pick<Installations, 'read'>;
-  readonly tokens: Pick<Tokens, 'authenticate'>;
-}
-
 type LogsRequest = FastifyRequest<{ Querystring: Static<typeof LogsQuery> }>;
 
-export function logsRoutes(app: TypedApp, parts: LogsRouteParts): void {
-  const { logs, followers } = parts;
-  app.addHook('preClose', async () => followers.stop());
-  app.get(
-    '/logs',
-    {
-      schema: {
-        summary: 'List the log of an installation, newest line first, or follow it',
-        description:
-          'Name an installation, or an integration for the log of its own endpoint. With "Accept: text/event-stream" or `follow=true`, the answer is server-sent events: one for each line, as lines are written.',
-        querystring: LogsQuery,
-        streamed: LineView,
-        response: { 200: PageOf(LineView), ...ERRORS_VIEW },
-      },
-    },
-    async (request, reply) => {
-      const log = await requestedLog(parts, request);
-      if (isFollowed(request)) {
-        const lines = logEvents(logs, { ...log, level: request.query.level });
-        return answerWith(
-          reply,
-          followers.follow(lines, beginOf(request, LINE), follower(parts, request, log)),
-        );
-      }
+export const LOG_ROUTES = [
+  route({
+    name: 'logs.list',
+    at: 'GET /logs',
+    summary: 'List the log of an installation, newest line first, or follow it',
+    description:
+      'Name an installation, or an integration for the log of its own endpoint. With "Accept: text/event-stream" or `follow=true`, the answer is server-sent events: one for each line, as lines are written.',
+    query: LogsQuery,
+    streamed: LineView,
+    answer: PageOf(LineView),
+    async handle(request, control, reply) {
+      const { logs, followers } = control;
       const { level } = request.query;
+      const log = await requestedLog(control, request);
+      if (isFollowed(request)) {
+        const lines = logEvents(logs, { ...log, level });
+        const stream = followers.follow(lines, beginOf(request, LINE), follower(control, request, log));
+        return answerWith(reply, stream);
+      }
       const page = await logs.list({ ...pageRequest(request.query), tenant: log.tenant, level });
       return pageAnswer(page, (line) => lineView(line, log.of));
     },
-  );
-}
+  }),
+];
 
 /** A log that a query names. */
 interface Log {
@@ -95,18 +103,18 @@ interface Log {
  *
  * @throws AnnexError REQUEST_INVALID, INSTALLATION_UNKNOWN, INTEGRATION_UNKNOWN
  */
-async function requestedLog(parts: LogsRouteParts, request: LogsRequest): Promise<Log> {
+async function requestedLog(control: Control, request: LogsRequest): Promise<Log> {
   const { installation, integration } = request.query;
   if ((installation === undefined) === (integration === undefined))
     throw new AnnexError('REQUEST_INVALID', 'Send either query.installation or query.integration.');
-  const log = await readableLog(parts, principalOf(request), request.query);
+  const log = await readableLog(control, principalOf(request), request.query);
   if (log !== undefined) return log;
   throw integration === undefined ? unknownInstallation(installation ?? '') : unknownIntegration(integration);
 }
 
 /** Undefined if it does not exist, or the principal may not read it. */
 async function readableLog(
-  { registry, installations }: LogsRouteParts,
+  { registry, installations }: Pick<Control, 'registry' | 'installations'>,
   principal: Principal,
   { installation: id, integration: name }: LogsRequest['query'],
 ): Promise<Log | undefined> {
@@ -125,17 +133,76 @@ async function readableLog(
     : undefined;
 }
 
-function follower(parts: LogsRouteParts, request: LogsRequest, { tenant }: Log): Follower {
+function follower(control: Control, request: LogsRequest, { tenant }: Log): Follower {
   const token = bearerToken(request.raw) ?? '';
   return {
     principal: holderOf(request),
     followed: tenant,
     async refusal() {
-      const principal = await parts.tokens.authenticate(token);
+      const principal = await control.tokens.authenticate(token);
       if (principal === undefined) return 'revoked';
-      const log = await readableLog(parts, principal, request.query);
+      const log = await readableLog(control, principal, request.query);
       // An integration that was deleted and published again has another tenant.
       return log?.tenant === tenant ? undefined : 'removed';
     },
   };
 }
+
+/** Lines of one read of the store. */
+const LINES_PER_READ = 200;
+/** Estimated text of a line beside what the code has logged. */
+const LINE_BASE_BYTES = 256;
+
+export interface FollowedLog {
+  readonly tenant: string;
+  /** What the lines of this tenant are shown to belong to. */
+  readonly of: LineOf;
+  /** This level and those above it. */
+  readonly level?: LogLevel | undefined;
+}
+
+export function logEvents(
+  logs: Pick<Logs, 'follow' | 'since' | 'list'>,
+  { tenant, of, level }: FollowedLog,
+): Source<StoredLine> {
+  const rank = level === undefined ? 0 : LOG_LEVELS.indexOf(level);
+  return {
+    follow: (written) => logs.follow(tenant, written),
+    async newest(count) {
+      const { items } = await logs.list({ tenant, level, limit: count });
+      return items.toReversed();
+    },
+    async *after(id) {
+      for (let last = id; ; ) {
+        const { lines, isWhole } = await logs.since({ tenant, level, after: last, limit: LINES_PER_READ });
+        yield { items: lines, isWhole };
+        last = lines.at(-1)?.id ?? last;
+        if (lines.length < LINES_PER_READ) return;
+      }
+    },
+    bytesOf: ({ text }) => LINE_BASE_BYTES + text.length,
+    textOf: (lines) => textOf(lines, rank, of),
+  };
+}
+
+/** Of each batch, its text by lowest level. */
+const TEXTS = new WeakMap<readonly StoredLine[], Map<number, Buffer>>();
+
+function textOf(lines: readonly StoredLine[], rank: number, of: LineOf): Buffer {
+  const texts = TEXTS.get(lines) ?? new Map<number, Buffer>();
+  TEXTS.set(lines, texts);
+  const text = texts.get(rank) ?? Buffer.from(lines.filter(isAtLeast(rank)).map(eventOf(of)).join(''));
+  texts.set(rank, text);
+  return text;
+}
+
+const isAtLeast =
+  (rank: number) =>
+  ({ level }: StoredLine): boolean =>
+    LOG_LEVELS.indexOf(level) >= rank;
+
+// Attack: a line with line breaks that forges events. JSON has none.
+const eventOf =
+  (of: LineOf) =>
+  (line: StoredLine): string =>
+    `id: ${line.id}\ndata: ${JSON.stringify(lineView(line, of))}\n\n`;

@@ -1,26 +1,24 @@
 /**
- * `/v1/tokens`: create, list and revoke tokens (docs/contract/api.md#tokens). For the operator. A
+ * `/v1/tokens`: create, list and revoke tokens (docs/contract/api.md#tokens), for the operator. A
  * token is shown once, when it is created.
+ *
+ * `/v1/tokens/introspect`: what a runtime token represents, similar to RFC 7662
+ * (docs/contract/api.md#introspection). The API that integrations call may be the host product's own.
+ * It then receives runtime tokens, and asks here for their target and the manifest's scopes. Stored
+ * tokens are answered as unknown. Attack: finding out the kind of a stolen token.
  */
 import Type from 'typebox';
 import { AnnexError } from '../../errors.ts';
 import { BUILT_IN_ORGANIZATION } from '../../model/identifiers.ts';
-import { TOKEN_KINDS } from '../../model/principal.ts';
-import type { TokenGrant, TokenRecord, Tokens } from '../../store/tokens.ts';
-import { actorOf, requireAdmin } from './authenticate.ts';
-import type { Followers } from './following/followers.ts';
-import {
-  ERRORS_VIEW,
-  isoTime,
-  Name,
-  Organization,
-  PageOf,
-  PageQuery,
-  pageAnswer,
-  pageRequest,
-  Time,
-} from './schemas.ts';
-import type { TypedApp } from './typed-routes.ts';
+import { mayIntrospect, TOKEN_KINDS } from '../../model/principal.ts';
+import { RUNTIME_TOKEN_CHARS_MAX } from '../../model/runtime-token-format.ts';
+import type { TokenGrant, TokenRecord } from '../../store/tokens.ts';
+import type { RuntimeGrant } from '../../targets/runtime-tokens.ts';
+import { actorOf, requireAdmin, requires } from './authenticate.ts';
+import { placeView } from './installations/targets.ts';
+import { PageOf, PageQuery, pageAnswer, pageRequest } from './lists.ts';
+import { route } from './route.ts';
+import { isoTime, Name, Organization, Time } from './schemas.ts';
 
 const TOKEN = {
   id: Type.String(),
@@ -42,59 +40,80 @@ const TokenBody = Type.Object(
   { title: 'TokenToCreate', additionalProperties: false },
 );
 
-export interface TokensRouteParts {
-  readonly tokens: Pick<Tokens, 'create' | 'list' | 'revoke'>;
-  /** Streams with a revoked token end. */
-  readonly followers: Pick<Followers, 'check'>;
-}
+const IntrospectionBody = Type.Object(
+  { token: Type.String({ minLength: 1, maxLength: RUNTIME_TOKEN_CHARS_MAX }) },
+  { title: 'TokenToIntrospect', additionalProperties: false },
+);
 
-export function tokensRoutes(parent: TypedApp, { tokens, followers }: TokensRouteParts): void {
-  parent.register(async (app: TypedApp) => {
-    app.addHook('onRequest', async (request) => requireAdmin(request));
-    app.post(
-      '/tokens',
-      {
-        schema: {
-          summary: 'Create a token',
-          body: TokenBody,
-          response: { 201: NewTokenView, ...ERRORS_VIEW },
-        },
-      },
-      async (request, reply) => {
-        const { token, ...record } = await tokens.create(grantOf(request.body), actorOf(request));
-        return reply.code(201).send({ ...tokenView(record), token });
-      },
-    );
-    app.get(
-      '/tokens',
-      {
-        schema: {
-          summary: 'List tokens',
-          querystring: PageQuery,
-          response: { 200: PageOf(TokenView), ...ERRORS_VIEW },
-        },
-      },
-      async (request) => pageAnswer(await tokens.list(pageRequest(request.query)), tokenView),
-    );
-    app.delete(
-      '/tokens/:id',
-      {
-        schema: {
-          summary: 'Revoke a token',
-          params: Type.Object({ id: Name }),
-          response: { 204: Type.Null(), ...ERRORS_VIEW },
-        },
-      },
-      async (request, reply) => {
-        const { id } = request.params;
-        if (!(await tokens.revoke(id, actorOf(request))))
-          throw new AnnexError('TOKEN_UNKNOWN', `There is no token "${id}".`);
-        followers.check();
-        return reply.code(204).send(null);
-      },
-    );
-  });
-}
+const IntrospectionView = Type.Object(
+  {
+    active: Type.Boolean({ description: 'The other members are present if this is true.' }),
+    kind: Type.Optional(Type.Enum(['integration', 'installation'])),
+    integration: Type.Optional(Type.String({ description: 'Its name.' })),
+    installation: Type.Optional(Type.String({ description: 'Its id.' })),
+    organization: Type.Optional(Type.String({ description: 'The organization that installed.' })),
+    space: Type.Optional(Type.String({ description: 'The space of the call that the token was made for.' })),
+    site: Type.Optional(Type.String({ description: 'The site of the call that the token was made for.' })),
+    scopes: Type.Optional(Type.Array(Type.String(), { description: 'Of the version that runs.' })),
+    expiresAt: Type.Optional(Time),
+  },
+  { title: 'Introspection' },
+);
+
+export const TOKEN_ROUTES = [
+  route({
+    name: 'tokens.create',
+    at: 'POST /tokens',
+    summary: 'Create a token',
+    rights: requireAdmin,
+    body: TokenBody,
+    answer: NewTokenView,
+    status: 201,
+    async handle(request, { tokens }) {
+      const { token, ...record } = await tokens.create(grantOf(request.body), actorOf(request));
+      return { ...tokenView(record), token };
+    },
+  }),
+  route({
+    name: 'tokens.list',
+    at: 'GET /tokens',
+    summary: 'List tokens',
+    rights: requireAdmin,
+    query: PageQuery,
+    answer: PageOf(TokenView),
+    handle: async (request, { tokens }) =>
+      pageAnswer(await tokens.list(pageRequest(request.query)), tokenView),
+  }),
+  route({
+    name: 'tokens.delete',
+    at: 'DELETE /tokens/:id',
+    summary: 'Revoke a token',
+    rights: requireAdmin,
+    params: { id: Name },
+    async handle(request, { tokens, followers }) {
+      const { id } = request.params;
+      if (!(await tokens.revoke(id, actorOf(request))))
+        throw new AnnexError('TOKEN_UNKNOWN', `There is no token "${id}".`);
+      // Streams with the token end.
+      followers.check();
+    },
+  }),
+  route({
+    name: 'tokens.introspect',
+    at: 'POST /tokens/introspect',
+    summary: 'Introspect a runtime token',
+    description:
+      'A token that is forged, expired, or of something deleted is answered with `{"active": false}`.',
+    rights: requires(mayIntrospect, 'This needs a platform token'),
+    body: IntrospectionBody,
+    answer: IntrospectionView,
+    async handle(request, { runtimeTokens }) {
+      const read = runtimeTokens.read(request.body.token);
+      const grant = read && !read.isExpired ? await runtimeTokens.grant(read.claims) : undefined;
+      return grant === undefined ? { active: false } : grantView(grant);
+    },
+  }),
+];
 
 function grantOf({ kind, organization }: Type.Static<typeof TokenBody>): TokenGrant {
   // Attack: a token of the organization that owns the built-in integrations, and with them controls
@@ -113,3 +132,11 @@ function grantOf({ kind, organization }: Type.Static<typeof TokenBody>): TokenGr
 }
 
 const tokenView = ({ createdAt, ...rest }: TokenRecord) => ({ ...rest, createdAt: isoTime(createdAt) });
+
+function grantView({ claims, organization }: RuntimeGrant) {
+  const { kind, integration, scopes } = claims;
+  const common = { active: true, kind, integration, scopes, expiresAt: isoTime(claims.expiresAt * 1_000) };
+  if (claims.kind === 'integration') return common;
+  const { installationId: installation } = claims.target;
+  return { ...common, installation, organization, ...placeView(claims.target) };
+}

@@ -1,32 +1,33 @@
 /**
  * `/v1/blocks`: lists the quick insert menu of a space, and unfurls a URL that is pasted there
- * (docs/contract/components.md#quick-insert, docs/contract/components.md#unfurls).
+ * (docs/contract/components.md#quick-insert, docs/contract/components.md#unfurls). One list over all
+ * integrations, as a menu shows it. A block is then drawn with `…/render` of the installation that
+ * the list names.
  *
- * One list over all integrations, as a menu shows it. A block is then drawn with `…/render` of the
- * installation that the list names.
+ * `/v1/blocks/markdown` and `/v1/blocks/parse` convert blocks to code blocks in Markdown, and back
+ * (docs/contract/components.md#blocks-in-markdown), for a host product that stores or exchanges
+ * documents as Markdown. Nothing is drawn and no integration is called: the manifest declares the
+ * Markdown of a block.
  */
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
+import { DATA_DEPTH_MAX, isDeeper } from '../../../model/contentkit/contentkit-values-check.ts';
 import { imageUrl } from '../../../model/endpoint-urls.ts';
+import { blocksInMarkdown, blockToMarkdown } from '../../../model/manifest/block-markdown.ts';
 import { UNFURLED_CHARS_MAX } from '../../../model/manifest/unfurl-pattern.ts';
 import { mayInstallFor } from '../../../model/principal.ts';
-import type {
-  BlockHome,
-  InstalledBlock,
-  InstalledBlocks,
-} from '../../../store/installations/installed-blocks.ts';
-import type { Origins, TargetResolver } from '../../../targets/target-resolver.ts';
+import type { BlockHome, InstalledBlock } from '../../../store/installations/installed-blocks.ts';
 import { holderOf } from '../authenticate.ts';
+import type { Control } from '../control.ts';
 import { BlockView, blockMembers } from '../integrations/manifest-view.ts';
-import { BOUND_BY_CALLS } from '../order-rate.ts';
-import { ERRORS_VIEW, Organization, PAGE_QUERY, PageOf, Place, pageAnswer, pageRequest } from '../schemas.ts';
-import type { TypedApp } from '../typed-routes.ts';
-import { ComponentId, DRAWN, SHOWN_TO } from './render.ts';
-import { Unfurling, type UnfurlingParts } from './unfurling.ts';
+import { PAGE_QUERY, PageOf, pageAnswer, pageRequest } from '../lists.ts';
+import { route } from '../route.ts';
+import { Name, Organization, Place } from '../schemas.ts';
+import { anyObject, ComponentId, DRAWN, SHOWN_TO } from './render.ts';
 
 /** Members of a query or body: the organization and space of the menu. */
-export const MENU_OF = {
+const MENU_OF = {
   organization: Organization,
   space: Type.Optional(
     Type.Unsafe<string>({
@@ -38,7 +39,7 @@ export const MENU_OF = {
 };
 
 /** Members of an answer: the installation and component that draw a block. */
-export const DRAWN_BY = {
+const DRAWN_BY = {
   integration: Type.String(),
   installation: Type.String(),
   space: Type.Optional(Type.String({ description: 'Present if the space installation draws it.' })),
@@ -60,68 +61,178 @@ const UnfurlBody = Type.Object(
 /** Serialized here, as drawings are. */
 const UnfurlView = Type.Unsafe<string>(Type.Object({ ...DRAWN_BY, ...DRAWN }));
 
-export interface BlocksRouteParts extends UnfurlingParts {
-  readonly installedBlocks: InstalledBlocks;
-  readonly targets: Pick<TargetResolver, 'named'>;
-  readonly origins: Pick<Origins, 'publicUrl'>;
-}
+const BLOCKS_MAX = 100;
+/** Body of a request with a document, or with all its blocks. */
+const MARKDOWN_BODY_BYTES_MAX = 1024 * 1024;
+/** Length of a document. */
+const MARKDOWN_CHARS_MAX = 1024 * 1024;
 
-export function blocksRoutes(app: TypedApp, parts: BlocksRouteParts): void {
-  const unfurling = new Unfurling(parts);
-  app.get(
-    '/blocks',
-    {
-      schema: {
-        summary: 'List the blocks that can be inserted in a space, by integration',
-        description: 'Blocks of all integrations that are installed and active there. Icons are public URLs.',
-        querystring: Type.Object({ ...MENU_OF, ...PAGE_QUERY }, { additionalProperties: false }),
-        response: { 200: PageOf(InstalledBlockView), ...ERRORS_VIEW },
-      },
-    },
-    async (request) => {
+const MarkdownBody = Type.Object(
+  {
+    ...MENU_OF,
+    blocks: Type.Array(
+      Type.Object(
+        {
+          integration: Name,
+          componentId: ComponentId,
+          props: anyObject('Props of the block, as the document stores them.'),
+        },
+        { additionalProperties: false },
+      ),
+      { maxItems: BLOCKS_MAX },
+    ),
+  },
+  { title: 'BlocksToMarkdown', additionalProperties: false },
+);
+
+const MarkdownView = Type.Object(
+  {
+    blocks: Type.Array(
+      Type.Object({
+        markdown: Type.Optional(
+          Type.String({
+            description: 'A code block; absent if the block has no `markdown` or is not installed.',
+          }),
+        ),
+      }),
+      { description: 'In the order of the request.' },
+    ),
+  },
+  { title: 'MarkdownOfBlocks' },
+);
+
+const ParseBody = Type.Object(
+  { ...MENU_OF, markdown: Type.String({ description: 'A document.', maxLength: MARKDOWN_CHARS_MAX }) },
+  { title: 'MarkdownToParse', additionalProperties: false },
+);
+
+const ParseView = Type.Object(
+  {
+    blocks: Type.Array(
+      Type.Object({
+        ...DRAWN_BY,
+        props: anyObject('Props to render the block with.'),
+        firstLine: Type.Integer({ description: 'Line of the opening fence, from 1.' }),
+        lastLine: Type.Integer({ description: 'Line of the closing fence.' }),
+      }),
+      { description: 'In the order of the document. All other lines are ordinary Markdown.' },
+    ),
+  },
+  { title: 'BlocksOfMarkdown' },
+);
+
+const menuRoutes = [
+  route({
+    name: 'blocks.list',
+    at: 'GET /blocks',
+    summary: 'List the blocks that can be inserted in a space, by integration',
+    description: 'Blocks of all integrations that are installed and active there. Icons are public URLs.',
+    query: Type.Object({ ...MENU_OF, ...PAGE_QUERY }, { additionalProperties: false }),
+    answer: PageOf(InstalledBlockView),
+    async handle(request, { installedBlocks, origins }) {
       const { organization, space, ...query } = request.query;
       requireOrganization(request, organization);
-      const page = await parts.installedBlocks.page({ organization, space, ...pageRequest(query) });
-      return pageAnswer(page, (installed) => blockView(installed, parts.origins));
+      const page = await installedBlocks.page({ organization, space, ...pageRequest(query) });
+      return pageAnswer(page, (installed) => blockView(installed, origins));
     },
-  );
-  app.post(
-    '/blocks/unfurl',
-    {
-      config: BOUND_BY_CALLS,
-      bodyLimit: parts.limits.envelopePartBytes,
-      schema: {
-        summary: 'Unfurl a URL to a block',
-        description:
-          'Calls the blocks whose `urlUnfurl` matches, the most specific first, and answers with the first that returns an element.',
-        body: UnfurlBody,
-        response: { 200: UnfurlView, ...ERRORS_VIEW },
-      },
-    },
-    async (request, reply) => {
+  }),
+  route({
+    name: 'blocks.unfurl',
+    at: 'POST /blocks/unfurl',
+    summary: 'Unfurl a URL to a block',
+    description:
+      'Calls the blocks whose `urlUnfurl` matches, the most specific first, and answers with the first that returns an element.',
+    rate: 'calls',
+    body: UnfurlBody,
+    bodyBytesMax: ({ envelopePartBytes }) => envelopePartBytes,
+    answer: UnfurlView,
+    async handle(request, { installedBlocks, unfurling }, reply) {
       const { organization, space, ...asked } = request.body;
       requireOrganization(request, organization);
-      const blocks = await parts.installedBlocks.all({ organization, space });
+      const blocks = await installedBlocks.all({ organization, space });
       const { home, block, rendering } = await unfurling.unfurl(request, reply, { ...asked, blocks });
       const answer = { ...drawnBy(home, block.id), ...rendering };
       return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer));
     },
-  );
-}
+  }),
+];
+
+const markdownRoutes = [
+  route({
+    name: 'blocks.toMarkdown',
+    at: 'POST /blocks/markdown',
+    summary: 'Write blocks as Markdown',
+    description: 'Each as a code block of the language that its manifest names.',
+    rate: 'calls',
+    body: MarkdownBody,
+    bodyBytesMax: MARKDOWN_BODY_BYTES_MAX,
+    answer: MarkdownView,
+    async handle(request, { installedBlocks }) {
+      const { organization, space, blocks } = request.body;
+      requireOrganization(request, organization);
+      // Attack: props so deep that writing them as JSON would exhaust the stack.
+      if (blocks.some(({ props }) => isDeeper(props, DATA_DEPTH_MAX)))
+        throw new AnnexError('REQUEST_INVALID', `Data must not be nested deeper than ${DATA_DEPTH_MAX}.`);
+      const written = writable(await installedBlocks.all({ organization, space }));
+      const byName = new Map(written.map((one) => [nameOf(one.home.integration, one.block.id), one.mapping]));
+      return {
+        blocks: blocks.map(({ integration, componentId, props }) => {
+          const mapping = byName.get(nameOf(integration, componentId));
+          return { markdown: mapping && blockToMarkdown(mapping, props) };
+        }),
+      };
+    },
+  }),
+  route({
+    name: 'blocks.parseMarkdown',
+    at: 'POST /blocks/parse',
+    summary: 'Find the blocks in Markdown',
+    description:
+      'Finds code blocks whose language is that of an installed block. If two blocks have the same language, the first of the menu is used.',
+    rate: 'calls',
+    body: ParseBody,
+    bodyBytesMax: MARKDOWN_BODY_BYTES_MAX,
+    answer: ParseView,
+    async handle(request, { installedBlocks }) {
+      const { organization, space, markdown } = request.body;
+      requireOrganization(request, organization);
+      const mappings = writable(await installedBlocks.all({ organization, space }));
+      const found = blocksInMarkdown(
+        markdown,
+        mappings.map(({ mapping, ...installed }) => ({ ...mapping, installed })),
+      );
+      return {
+        blocks: Array.from(found, ({ mapping: { installed }, ...rest }) => ({
+          ...drawnBy(installed.home, installed.block.id),
+          ...rest,
+        })),
+      };
+    },
+  }),
+];
+
+export const BLOCK_ROUTES = [...menuRoutes, ...markdownRoutes];
 
 /** @throws `TOKEN_FORBIDDEN` */
-export function requireOrganization(request: FastifyRequest, organization: string): void {
+function requireOrganization(request: FastifyRequest, organization: string): void {
   if (mayInstallFor(holderOf(request), organization)) return;
   throw new AnnexError('TOKEN_FORBIDDEN', `This token is not for organization "${organization}".`);
 }
 
-export const drawnBy = ({ integration, installationId, space }: BlockHome, componentId: string) => ({
-  ...{ integration, installation: installationId },
-  ...(space !== undefined && { space }),
-  componentId,
+const drawnBy = ({ integration, installationId, space }: BlockHome, componentId: string) => ({
+  ...{ integration, installation: installationId, space, componentId },
 });
 
-function blockView({ home, block }: InstalledBlock, origins: BlocksRouteParts['origins']) {
+function blockView({ home, block }: InstalledBlock, origins: Control['origins']) {
   const { id, ...members } = blockMembers(block, (path) => imageUrl(origins, home.integrationKey, path));
   return { ...drawnBy(home, id), ...members };
 }
+
+/** The blocks that can be written as Markdown. */
+const writable = (blocks: readonly InstalledBlock[]) =>
+  blocks.flatMap((installed) => {
+    const { markdown: mapping } = installed.block;
+    return mapping === undefined ? [] : [{ ...installed, mapping }];
+  });
+
+const nameOf = (integration: string, componentId: string): string => `${integration}/${componentId}`;

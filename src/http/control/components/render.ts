@@ -1,30 +1,36 @@
 /**
  * `…/render`: draws a component of an installation for the host product
- * (docs/contract/components.md#rendering).
+ * (docs/contract/components.md#rendering). No drawing is stored here; a client may cache one that it
+ * got by GET, if its component allows it.
  *
- * No drawing is stored here; a client may cache one that it got by GET, if its component allows it.
+ * `/v1/integrations/{name}/render` draws where the request or its token says, for clients that know
+ * the integration's name and have a runtime token: an installation token stands for its target, and
+ * an integration token for the integration as a whole, unless the request names an installation.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
-import type { Limits } from '../../../limits.ts';
 import { CHOICES_URL_CHARS_MAX } from '../../../model/contentkit/choice-page.ts';
 import { isObject, type JsonObject } from '../../../model/contentkit/contentkit-values-check.ts';
-import type { TargetName } from '../../../model/installation.ts';
-import { LEVELS } from '../../../model/level.ts';
-import { mayReadInstallation } from '../../../model/principal.ts';
+import { type TargetName, wholeInstallation } from '../../../model/installation.ts';
+import { LEVELS, type Level } from '../../../model/level.ts';
 import type { Target } from '../../../model/target.ts';
-import { unknownTarget } from '../../../model/unknown-name-errors.ts';
-import type { TargetResolver } from '../../../targets/target-resolver.ts';
+import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
+import { nestedCaller } from '../../client-caller.ts';
 import { principalOf } from '../authenticate.ts';
+import type { Control } from '../control.ts';
 import { contentTag, IfNoneMatch, isKnownTag } from '../entity-tag.ts';
-import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, targetNameOf } from '../installations/target-paths.ts';
-import { nestedCaller } from '../nested-call.ts';
-import { BOUND_BY_CALLS } from '../order-rate.ts';
-import { ERRORS_VIEW } from '../schemas.ts';
-import type { TypedApp } from '../typed-routes.ts';
-import type { ChoiceFetch } from './choice-fetch.ts';
-import type { Renderer, RenderInput } from './renderer.ts';
+import {
+  callableTarget,
+  TARGET_NOUNS,
+  TARGET_PARAMS,
+  TARGET_PATHS,
+  TARGET_TAGS,
+  targetNameOf,
+} from '../installations/targets.ts';
+import { route } from '../route.ts';
+import { Name, Place } from '../schemas.ts';
+import type { RenderInput } from './renderer.ts';
 
 /** The `id` of a component, or of a block. */
 export const ComponentId = Type.String({ minLength: 1, maxLength: 256 });
@@ -43,7 +49,7 @@ export const SHOWN_TO = {
 };
 
 /** Members of a body: the component, and its input. */
-export const RENDER_BODY = {
+const RENDER_BODY = {
   componentId: ComponentId,
   props: Type.Optional(anyObject('The service sets those of a configuration component itself.')),
   state: Type.Optional(anyObject('State of the last answer; absent in the first request.')),
@@ -79,7 +85,7 @@ const RenderBody = Type.Object(RENDER_BODY, { title: 'Render', additionalPropert
 const JsonText = (description: string) =>
   Type.Optional(Type.String({ description: `${description} As JSON.` }));
 /** Members of a query, the same. */
-export const RENDER_QUERY = {
+const RENDER_QUERY = {
   componentId: ComponentId,
   props: JsonText('Its props.'),
   context: JsonText('Where it is shown.'),
@@ -107,7 +113,7 @@ const Choice = Type.Object({
 });
 
 /** Serialized here: the framework's serializer would filter it by another schema. */
-export const RenderView = Type.Unsafe<string>(
+const RenderView = Type.Unsafe<string>(
   Type.Union(
     [
       Type.Object(DRAWN),
@@ -126,106 +132,156 @@ export const RenderView = Type.Unsafe<string>(
   ),
 );
 
-export interface RenderRouteParts {
-  readonly renderer: Pick<Renderer, 'draw'>;
-  readonly choices: Pick<ChoiceFetch, 'page'>;
-  readonly targets: Pick<TargetResolver, 'named'>;
-  readonly limits: Limits;
+/** Members of a body or query: the target that draws. */
+const DRAWN_AT = {
+  installationId: Type.Optional(
+    Type.Unsafe<string>({
+      ...Name,
+      description: 'The installation; by default the own target of the token.',
+    }),
+  ),
+  spaceId: Type.Optional(Place),
+  siteId: Type.Optional(Place),
+};
+
+const RenderAtBody = Type.Object(
+  { ...RENDER_BODY, ...DRAWN_AT },
+  { title: 'RenderAt', additionalProperties: false },
+);
+const RenderAtQuery = Type.Object(
+  { ...RENDER_QUERY, ...DRAWN_AT },
+  { title: 'RenderAtQuery', additionalProperties: false },
+);
+
+/** The same, as it was sent. */
+interface DrawnAt {
+  readonly installationId?: string | undefined;
+  readonly spaceId?: string | undefined;
+  readonly siteId?: string | undefined;
 }
 
-export function renderRoutes(app: TypedApp, parts: RenderRouteParts): void {
-  for (const level of LEVELS) {
-    const url = `${TARGET_PATHS[level]}/render`;
-    app.post(
-      url,
-      {
-        config: BOUND_BY_CALLS,
-        bodyLimit: parts.limits.envelopePartBytes,
-        schema: {
-          summary: `Draw a component of ${TARGET_NOUNS[level]}, after an action if one is sent`,
-          params: TARGET_PARAMS[level],
-          body: RenderBody,
-          response: { 200: RenderView, ...ERRORS_VIEW },
-        },
-      },
-      async (request, reply) => {
-        const target = await visibleTarget(parts.targets, request, targetNameOf(level, request.params));
-        return drawAfterAction(parts, { request, reply, target }, request.body);
-      },
-    );
-    app.get(
-      url,
-      {
-        schema: {
-          summary: `Draw a component of ${TARGET_NOUNS[level]} in its initial state`,
-          description: 'Answers with an `ETag`. Clients may cache it for as long as the component allows.',
-          params: TARGET_PARAMS[level],
-          querystring: RenderQuery,
-          headers: IfNoneMatch,
-          response: { 200: RenderView, 304: Type.Null(), ...ERRORS_VIEW },
-        },
-      },
-      async (request, reply) => {
-        const target = await visibleTarget(parts.targets, request, targetNameOf(level, request.params));
-        return drawInitial(parts, { request, reply, target }, request.query);
-      },
-    );
-  }
-}
+/** What the routes that draw after an action share. */
+const AFTER_ACTION = {
+  rate: 'calls',
+  bodyBytesMax: ({ envelopePartBytes }: { readonly envelopePartBytes: number }) => envelopePartBytes,
+  answer: RenderView,
+} as const;
+/** What the routes that draw an initial state share. */
+const INITIAL = { headers: IfNoneMatch, answer: RenderView, answers: { 304: Type.Null() } };
 
-/** A request for a drawing, and the target that it is of. */
-export interface DrawingRequest {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-  readonly target: Target;
-}
+const ofTarget = (level: Level) => [
+  route({
+    ...AFTER_ACTION,
+    name: `${TARGET_TAGS[level]}.render`,
+    at: `POST ${TARGET_PATHS[level]}/render`,
+    summary: `Draw a component of ${TARGET_NOUNS[level]}, after an action if one is sent`,
+    params: TARGET_PARAMS[level],
+    body: RenderBody,
+    async handle(request, control, reply) {
+      const target = await drawableTarget(control, request, targetNameOf(request, level));
+      return drawAfterAction(control, reply, target, request.body);
+    },
+  }),
+  route({
+    ...INITIAL,
+    name: `${TARGET_TAGS[level]}.getRendering`,
+    at: `GET ${TARGET_PATHS[level]}/render`,
+    summary: `Draw a component of ${TARGET_NOUNS[level]} in its initial state`,
+    description: 'Answers with an `ETag`. Clients may cache it for as long as the component allows.',
+    params: TARGET_PARAMS[level],
+    query: RenderQuery,
+    async handle(request, control, reply) {
+      const target = await drawableTarget(control, request, targetNameOf(request, level));
+      return drawInitial(control, reply, target, request.query);
+    },
+  }),
+];
+
+/** What the routes of an integration share. */
+const OF_INTEGRATION = {
+  description:
+    'At the target that is named. Otherwise at the own target of an installation token, and for an integration token at ' +
+    'the integration itself, without an installation.',
+  forRuntime: true,
+  params: { name: Name },
+};
+
+const ofIntegration = [
+  route({
+    ...AFTER_ACTION,
+    ...OF_INTEGRATION,
+    name: 'integrations.render',
+    at: 'POST /integrations/:name/render',
+    summary: 'Draw a component of an integration, after an action if one is sent',
+    body: RenderAtBody,
+    async handle(request, control, reply) {
+      const { installationId, spaceId, siteId, ...input } = request.body;
+      const target = await drawnTarget(control, request, 'body', { installationId, spaceId, siteId });
+      return drawAfterAction(control, reply, target, input);
+    },
+  }),
+  route({
+    ...INITIAL,
+    ...OF_INTEGRATION,
+    name: 'integrations.getRendering',
+    at: 'GET /integrations/:name/render',
+    summary: 'Draw a component of an integration in its initial state',
+    query: RenderAtQuery,
+    async handle(request, control, reply) {
+      const { installationId, spaceId, siteId, ...input } = request.query;
+      const target = await drawnTarget(control, request, 'query', { installationId, spaceId, siteId });
+      return drawInitial(control, reply, target, input);
+    },
+  }),
+];
+
+export const RENDER_ROUTES = [...LEVELS.flatMap(ofTarget), ...ofIntegration];
+
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Sets `cache-control` of the reply. @returns the drawing as JSON text */
 async function draw(
-  { renderer, limits }: RenderRouteParts,
-  { request, reply, target }: DrawingRequest,
+  { renderer, limits }: Control,
+  reply: FastifyReply,
+  target: Target,
   input: RenderInput,
 ): Promise<string> {
-  const caller = nestedCaller(request, reply, limits);
-  const { rendering, maxAge } = await renderer.draw(target, input, { requestId: request.id, caller });
+  const client = { requestId: reply.request.id, caller: nestedCaller(reply, limits) };
+  const { rendering, maxAge } = await renderer.draw(target, input, client);
   if (maxAge !== undefined) reply.header('cache-control', `max-age=${maxAge}`);
   return JSON.stringify(rendering);
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8';
-
 /** Sends the drawing, or the choices, that a body asks for. */
-export async function drawAfterAction(
-  parts: RenderRouteParts,
-  asked: DrawingRequest,
+async function drawAfterAction(
+  control: Control,
+  reply: FastifyReply,
+  target: Target,
   { choices, ...input }: RenderInput & { readonly choices?: { readonly url: string } },
 ): Promise<FastifyReply> {
-  if (choices !== undefined) {
-    const { request, reply, target } = asked;
-    const by = { requestId: request.id, caller: nestedCaller(request, reply, parts.limits) };
-    const page = { type: 'choices', choices: await parts.choices.page(target, choices.url, by) };
-    return reply.type(JSON_TYPE).send(JSON.stringify(page));
-  }
-  return asked.reply.type(JSON_TYPE).send(await draw(parts, asked, input));
+  if (choices === undefined) return reply.type(JSON_TYPE).send(await draw(control, reply, target, input));
+  const client = { requestId: reply.request.id, caller: nestedCaller(reply, control.limits) };
+  const page = await control.choices.page(target, choices.url, client);
+  return reply.type(JSON_TYPE).send(JSON.stringify({ type: 'choices', choices: page }));
 }
 
 /** Sends a drawing that a query asks for, with its tag. */
-export async function drawInitial(
-  parts: RenderRouteParts,
-  asked: DrawingRequest,
+async function drawInitial(
+  control: Control,
+  reply: FastifyReply,
+  target: Target,
   { componentId, props, context }: { componentId: string; props?: string; context?: string },
 ): Promise<FastifyReply> {
-  const { request, reply } = asked;
   const input: RenderInput = {
     componentId,
     ...(props !== undefined && { props: objectOf('props', props) }),
     ...(context !== undefined && { context: objectOf('context', context) }),
   };
-  const text = await draw(parts, asked, input);
+  const text = await draw(control, reply, target, input);
   const tag = contentTag(text);
   // Different tokens may get different answers.
   reply.header('etag', tag).header('vary', 'authorization');
-  if (isKnownTag(request, tag)) return reply.code(304).send(null);
+  if (isKnownTag(reply.request, tag)) return reply.code(304).send(null);
   return reply.type(JSON_TYPE).send(text);
 }
 
@@ -238,25 +294,47 @@ function objectOf(parameter: string, text: string): JsonObject {
   throw new AnnexError('REQUEST_INVALID', `query.${parameter} must be a JSON object.`);
 }
 
-/** @throws `INSTALLATION_UNKNOWN`, `ENDPOINT_PAUSED` */
-export async function visibleTarget(
-  targets: RenderRouteParts['targets'],
-  request: FastifyRequest,
-  name: TargetName,
+/** @throws AnnexError INSTALLATION_UNKNOWN, ENDPOINT_PAUSED */
+const drawableTarget = (control: Control, request: FastifyRequest, name: TargetName): Promise<Target> =>
+  callableTarget(control, request, name, { paused: 'its components cannot be drawn' });
+
+/**
+ * @throws AnnexError REQUEST_INVALID, INTEGRATION_UNKNOWN, INSTALLATION_UNKNOWN, ENDPOINT_PAUSED
+ */
+async function drawnTarget(
+  control: Control,
+  request: FastifyRequest<{ Params: { name: string } }>,
+  part: 'body' | 'query',
+  at: DrawnAt,
 ): Promise<Target> {
-  const { name: integration } = request.params as { readonly name: string };
-  const target = await targets.named(name);
-  const isThere =
-    target?.integration === integration &&
-    mayReadInstallation(principalOf(request), {
-      ...name,
-      integration: target.integration,
-      organization: target.organization,
-    });
-  if (target === undefined || !isThere) throw unknownTarget(name);
-  if (target.status !== 'paused') return target;
-  throw new AnnexError(
-    'ENDPOINT_PAUSED',
-    'The installation is paused: its components cannot be drawn until it is resumed.',
-  );
+  const name = namedTarget(request, part, at);
+  if (name !== undefined) return drawableTarget(control, request, name);
+  const { name: integration } = request.params;
+  const principal = principalOf(request);
+  // Only code of the integration reaches this: others name an installation.
+  const isOwn = principal.kind === 'integration' && principal.integration === integration;
+  const target = isOwn ? await control.targets.ofIntegration(integration) : undefined;
+  if (target === undefined) throw unknownIntegration(integration);
+  return target;
+}
+
+/** The target of a request, or of its token; undefined for the integration itself. */
+function namedTarget(
+  request: FastifyRequest,
+  part: 'body' | 'query',
+  { installationId: named, spaceId, siteId }: DrawnAt,
+): TargetName | undefined {
+  const principal = principalOf(request);
+  const own = principal.kind === 'installation' ? principal.target : undefined;
+  const installationId = named ?? own?.installationId;
+  if (spaceId !== undefined && siteId !== undefined)
+    throw new AnnexError('REQUEST_INVALID', `Send either ${part}.spaceId or ${part}.siteId.`);
+  if (installationId === undefined) {
+    if (principal.kind === 'integration' && spaceId === undefined && siteId === undefined) return undefined;
+    const message = `${part}.installationId is missing: only the token of an installation stands for one.`;
+    throw new AnnexError('REQUEST_INVALID', message);
+  }
+  if (spaceId !== undefined) return { installationId, level: 'space', place: spaceId };
+  if (siteId !== undefined) return { installationId, level: 'site', place: siteId };
+  return named === undefined && own !== undefined ? own : wholeInstallation(installationId);
 }

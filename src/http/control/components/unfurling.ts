@@ -22,7 +22,7 @@ import {
 } from '../../../model/manifest/unfurl-pattern.ts';
 import type { BlockHome, InstalledBlock } from '../../../store/installations/installed-blocks.ts';
 import type { TargetResolver } from '../../../targets/target-resolver.ts';
-import { nestedCaller } from '../nested-call.ts';
+import { nestedCaller } from '../../client-caller.ts';
 import type { Renderer, RenderInput } from './renderer.ts';
 
 /** Components that are called for one URL. */
@@ -100,7 +100,7 @@ export class Unfurling {
   ): Promise<JsonObject | undefined> {
     const target = await this.#parts.targets.named(targetOf(home));
     if (target === undefined || target.status !== 'active') return undefined;
-    const caller = nestedCaller(request, reply, this.#parts.limits);
+    const caller = nestedCaller(reply, this.#parts.limits);
     const timer = setTimeout(() => caller.leave(), TRY_MS);
     try {
       const drawing = await this.#parts.renderer.draw(target, input, { requestId: request.id, caller });

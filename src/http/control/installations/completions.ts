@@ -6,15 +6,12 @@
  * with `search`. The answer goes to the host product, so it is checked and not passed on. For
  * principals that may edit the installation: the call runs with its configuration and secrets.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import Type from 'typebox';
 import { boundedBody } from '../../../calls/bounded-body.ts';
 import type { CallResponse } from '../../../calls/call.ts';
-import type { CallLog } from '../../../calls/call-log.ts';
-import type { Dispatch } from '../../../calls/dispatch.ts';
 import { outcomeError } from '../../../calls/outcome.ts';
 import { AnnexError } from '../../../errors.ts';
-import type { LimitMet, LimitName, Limits } from '../../../limits.ts';
 import {
   COMPLETIONS_BYTES_MAX,
   type CompletionOption,
@@ -24,21 +21,23 @@ import {
   VALUE_CHARS_MAX,
 } from '../../../model/completion-options.ts';
 import { completionPath } from '../../../model/configuration-form.ts';
-import { configurationAt, type TargetName } from '../../../model/installation.ts';
-import { LEVELS } from '../../../model/level.ts';
+import { configurationAt } from '../../../model/installation.ts';
+import { LEVELS, type Level } from '../../../model/level.ts';
 import { limitError, limitSentence } from '../../../model/limit-met.ts';
 import type { Target } from '../../../model/target.ts';
 import { unknownTarget } from '../../../model/unknown-name-errors.ts';
-import type { Installations } from '../../../store/installations/installations.ts';
-import type { Registry } from '../../../store/integrations/registry.ts';
-import type { TargetResolver } from '../../../targets/target-resolver.ts';
+import { nestedCaller } from '../../client-caller.ts';
 import { fetchEvent } from '../../public/fetch-event.ts';
-import { nestedCaller } from '../nested-call.ts';
-import { BOUND_BY_CALLS } from '../order-rate.ts';
-import { ERRORS_VIEW } from '../schemas.ts';
-import type { TypedApp } from '../typed-routes.ts';
-import { visibleTarget } from './installation-rights.ts';
-import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, targetNameOf } from './target-paths.ts';
+import type { Control } from '../control.ts';
+import { route } from '../route.ts';
+import {
+  TARGET_NOUNS,
+  TARGET_PARAMS,
+  TARGET_PATHS,
+  TARGET_TAGS,
+  targetNameOf,
+  visibleTarget,
+} from './targets.ts';
 
 const SEARCH_CHARS_MAX = 256;
 
@@ -65,67 +64,43 @@ const CompletionsView = Type.Object(
   { title: 'Completions' },
 );
 
-export interface CompletionsRouteParts {
-  readonly registry: Pick<Registry, 'version'>;
-  readonly targets: Pick<TargetResolver, 'named'>;
-  readonly installations: Pick<Installations, 'read'>;
-  readonly dispatch: Pick<Dispatch, 'call'>;
-  /** Logs answers that are refused. */
-  readonly observer: Pick<CallLog, 'log'>;
-  readonly limits: Limits;
-  limitMet(limit: LimitName): void;
-}
-
-export function completionsRoutes(app: TypedApp, parts: CompletionsRouteParts): void {
-  const { registry, targets, installations } = parts;
-  for (const level of LEVELS) {
-    app.post(
-      `${TARGET_PATHS[level]}/completions`,
-      {
-        config: BOUND_BY_CALLS,
-        schema: {
-          summary: `Get the options of a property of ${TARGET_NOUNS[level]} from the integration`,
-          description:
-            'Calls the `completion_url` of the property at the endpoint, with `?search=` if sent. It must answer ' +
-            '`[{"label", "value"}]`.',
-          params: TARGET_PARAMS[level],
-          body: CompletionsBody,
-          response: { 200: CompletionsView, ...ERRORS_VIEW },
-        },
-      },
-      async (request, reply) => {
-        const { property, search } = request.body;
-        const name = targetNameOf(level, request.params);
-        await visibleTarget(installations, request, request.params.name, name);
-        const target = await targets.named(name);
-        if (target === undefined) throw unknownTarget(name);
-        const path = await pathOf(registry, target, name, property);
-        if (target.status === 'paused')
-          throw new AnnexError(
-            'ENDPOINT_PAUSED',
-            'The installation is paused: options cannot be completed until it is resumed.',
-          );
-        const query = search === undefined ? '' : `?search=${encodeURIComponent(search.toWellFormed())}`;
-        const options = await complete(
-          request,
-          reply,
-          { target, property, pathAndQuery: path + query },
-          parts,
+export const COMPLETION_ROUTES = LEVELS.map((level) =>
+  route({
+    name: `${TARGET_TAGS[level]}.getCompletions`,
+    at: `POST ${TARGET_PATHS[level]}/completions`,
+    summary: `Get the options of a property of ${TARGET_NOUNS[level]} from the integration`,
+    description:
+      'Calls the `completion_url` of the property at the endpoint, with `?search=` if sent. It must answer ' +
+      '`[{"label", "value"}]`.',
+    rate: 'calls',
+    params: TARGET_PARAMS[level],
+    body: CompletionsBody,
+    answer: CompletionsView,
+    async handle(request, control, reply) {
+      const { property, search } = request.body;
+      await visibleTarget(control, request, level);
+      const target = await control.targets.named(targetNameOf(request, level));
+      if (target === undefined) throw unknownTarget(targetNameOf(request, level));
+      const path = await pathOf(control, target, level, property);
+      if (target.status === 'paused')
+        throw new AnnexError(
+          'ENDPOINT_PAUSED',
+          'The installation is paused: options cannot be completed until it is resumed.',
         );
-        return { options: [...options] };
-      },
-    );
-  }
-}
+      const query = search === undefined ? '' : `?search=${encodeURIComponent(search.toWellFormed())}`;
+      return { options: await complete(control, reply, { target, property, pathAndQuery: path + query }) };
+    },
+  }),
+);
 
 /**
  * Path of the property's `completion_url` in the manifest of the version that is called. @throws
  * AnnexError PROPERTY_UNKNOWN
  */
 async function pathOf(
-  registry: Pick<Registry, 'version'>,
+  { registry }: Control,
   { integration, version }: Target,
-  { level }: TargetName,
+  level: Level,
   property: string,
 ): Promise<string> {
   const manifest = (await registry.version(integration, version))?.manifest;
@@ -146,50 +121,38 @@ interface Completion {
  * @throws AnnexError CALL_TOO_DEEP, COMPLETIONS_INVALID, or the outcome of a call without an answer
  */
 async function complete(
-  request: FastifyRequest,
+  { dispatch, observer, limits }: Control,
   reply: FastifyReply,
   { target, property, pathAndQuery }: Completion,
-  parts: CompletionsRouteParts,
 ): Promise<readonly CompletionOption[]> {
-  const { dispatch, observer, limits } = parts;
+  const { id } = reply.request;
   // When the user types on, the client disconnects and sends another request.
-  const caller = nestedCaller(request, reply, limits);
-  const event = fetchEvent(request.id, target, {
-    method: 'GET',
-    pathAndQuery,
-    headers: { accept: 'application/json' },
-  });
+  const caller = nestedCaller(reply, limits);
+  const headers = { accept: 'application/json' };
+  const event = fetchEvent(id, target, { method: 'GET', pathAndQuery, headers });
   const timedTarget = withCompletionTime(target, limits.completionMs);
-  const logRefusal = (why: string): void =>
-    observer.log(target, request.id, 'error', `The options of "${property}" were refused: ${why}`);
-  const refuse = (why: string): AnnexError => {
-    logRefusal(why);
-    return new AnnexError('COMPLETIONS_INVALID', why);
+  const refused = (why: string, error = new AnnexError('COMPLETIONS_INVALID', why)): AnnexError => {
+    observer.log(target, id, 'error', `The options of "${property}" were refused: ${why}`);
+    return error;
   };
   const late = (): AnnexError => {
-    const limit: LimitMet = { name: 'completionMs', max: limits.completionMs };
-    parts.limitMet(limit.name);
-    logRefusal(limitSentence(limit));
-    return limitError('CALL_TIMED_OUT', limit);
+    const limit = { name: 'completionMs', max: limits.completionMs } as const;
+    return refused(limitSentence(limit), limitError('CALL_TIMED_OUT', limit));
   };
   const startedAt = performance.now();
-  const envelope = { event, environment: target.environmentJson };
-  const result = await dispatch.call(timedTarget, envelope, request.id, caller);
+  const result = await dispatch.call(timedTarget, { event, environment: target.environmentJson }, id, caller);
   if (result.response === undefined) {
     if (result.outcome === 'exceededWallTime' && timedTarget !== target) throw late();
     throw result.refusal ?? outcomeError(result.outcome, result);
   }
-  try {
-    const read = await readAnswer(result.response);
-    if (!read.ok) throw refuse(`The integration answered with ${read.fault}.`);
-    return read.options;
-  } catch (cause) {
-    if (cause instanceof AnnexError) throw cause;
+  const read = await readAnswer(result.response).catch(() => {
     if (caller.left) throw outcomeError('canceled');
     // The answer broke off: its call has ended, usually because of its time.
     const isLate = performance.now() - startedAt >= limits.completionMs && timedTarget !== target;
-    throw isLate ? late() : refuse('The integration answered with an incomplete body.');
-  }
+    throw isLate ? late() : refused('The integration answered with an incomplete body.');
+  });
+  if (read.ok) return read.options;
+  throw refused(`The integration answered with ${read.fault}.`);
 }
 
 /**

@@ -10,15 +10,10 @@ import { type ConfigurationForm, configurationForm } from '../../../model/config
 import { INSTALLATION_STATUSES } from '../../../model/installation.ts';
 import { LEVELS } from '../../../model/level.ts';
 import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
-import type { Installations } from '../../../store/installations/installations.ts';
-import type { Version } from '../../../store/integrations/integration-rows.ts';
-import type { Registry } from '../../../store/integrations/registry.ts';
-import { type Origins, publicEndpoint } from '../../../targets/target-resolver.ts';
-import { FOR_RUNTIME } from '../authenticate.ts';
-import { ERRORS_VIEW, NoQuery } from '../schemas.ts';
-import type { TypedApp } from '../typed-routes.ts';
-import { visibleTarget } from './installation-rights.ts';
-import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, targetNameOf } from './target-paths.ts';
+import { publicEndpoint } from '../../../targets/target-resolver.ts';
+import { route } from '../route.ts';
+import { NoQuery } from '../schemas.ts';
+import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, TARGET_TAGS, visibleTarget } from './targets.ts';
 
 const FieldView = Type.Object(
   {
@@ -66,57 +61,29 @@ const FormView = Type.Object(
   { title: 'ConfigurationForm' },
 );
 
-export interface ConfigurationRouteParts {
-  readonly registry: Pick<Registry, 'integration' | 'version'>;
-  readonly origins: Origins;
-  readonly installations: Pick<Installations, 'read' | 'problemsOf'>;
-}
-
-export function configurationRoutes(
-  app: TypedApp,
-  { registry, origins, installations }: ConfigurationRouteParts,
-): void {
-  for (const level of LEVELS) {
-    app.get(
-      `${TARGET_PATHS[level]}/configuration`,
-      {
-        config: FOR_RUNTIME,
-        schema: {
-          summary: `Read the configuration of ${TARGET_NOUNS[level]} as a form`,
-          params: TARGET_PARAMS[level],
-          querystring: NoQuery,
-          response: { 200: FormView, ...ERRORS_VIEW },
-        },
-      },
-      async (request) => {
-        const { name } = request.params;
-        const target = await visibleTarget(installations, request, name, targetNameOf(level, request.params));
-        const version = await activeVersion(registry, name);
-        const url = publicEndpoint(origins, target.endpointKey);
-        const form = configurationForm(version.manifest, { ...target, publicEndpoint: url });
-        return formView(form, await installations.problemsOf(target));
-      },
-    );
-  }
-}
-
-async function activeVersion(
-  registry: Pick<Registry, 'integration' | 'version'>,
-  name: string,
-): Promise<Version> {
-  const integration = await registry.integration(name);
-  const version = integration && (await registry.version(name, integration.activeVersion));
-  if (version === undefined) throw unknownIntegration(name);
-  return version;
-}
-
-const formView = ({ properties, ...form }: ConfigurationForm, problems: readonly ConfigurationProblem[]) => ({
-  ...form,
-  ...(properties && {
-    properties: properties.map(({ enum: choices, ...field }) => ({
-      ...field,
-      ...(choices && { enum: [...choices] }),
-    })),
+export const CONFIGURATION_ROUTES = LEVELS.map((level) =>
+  route({
+    name: `${TARGET_TAGS[level]}.getConfiguration`,
+    at: `GET ${TARGET_PATHS[level]}/configuration`,
+    summary: `Read the configuration of ${TARGET_NOUNS[level]} as a form`,
+    forRuntime: true,
+    params: TARGET_PARAMS[level],
+    query: NoQuery,
+    answer: FormView,
+    async handle(request, control) {
+      const { registry, origins, installations } = control;
+      const target = await visibleTarget(control, request, level);
+      const integration = await registry.integration(target.integration);
+      const version = integration && (await registry.version(integration.name, integration.activeVersion));
+      if (version === undefined) throw unknownIntegration(target.integration);
+      const url = publicEndpoint(origins, target.endpointKey);
+      const form = configurationForm(version.manifest, { ...target, publicEndpoint: url });
+      return formView(form, await installations.problemsOf(target));
+    },
   }),
-  ...(problems.length > 0 && { problems: [...problems] }),
+);
+
+const formView = (form: ConfigurationForm, problems: readonly ConfigurationProblem[]) => ({
+  ...form,
+  ...(problems.length > 0 && { problems }),
 });

@@ -14,9 +14,10 @@ import {
   SELECTIONS,
 } from '../../../model/installation.ts';
 import { CREDENTIALS_PROPERTY } from '../../../model/manifest/configuration.ts';
-import { mayReadInstallation, maySeeCredentials, type Principal } from '../../../model/principal.ts';
+import { mayReadInstallation, type Principal } from '../../../model/principal.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
-import { isoTime, Organization, PAGE_QUERY, Place, Time } from '../schemas.ts';
+import { PAGE_QUERY } from '../lists.ts';
+import { isoTime, Organization, Place, Time } from '../schemas.ts';
 
 const ExternalId = Type.String({
   minLength: 1,
@@ -167,47 +168,39 @@ export type TargetView = Static<(typeof VIEWS)['organization']> &
   Static<(typeof VIEWS)['site']>;
 
 /** What a view has beside the row of its target. */
-export interface ViewParts {
+interface ViewParts {
   readonly urls: TargetUrls;
   readonly principal: Principal;
   /** Number of spaces of an installation. */
-  readonly spaces?: number | undefined;
+  readonly spaces: number | undefined;
   /** For a principal that may see them, if any are set. */
-  readonly credentials?: unknown;
+  readonly credentials: unknown;
 }
-
-/** Whether a view of this target has credentials for this principal. */
-export const showsCredentials = (principal: Principal, target: Installation): boolean =>
-  target.hasCredentials && mayReadInstallation(principal, target) && maySeeCredentials(principal, target);
 
 /** The view of a target at its level, as far as the principal may see it. */
 export function installationView(
   target: Installation,
   { urls, principal, spaces = 0, credentials }: ViewParts,
 ): TargetView {
-  const { integration, organization, status, createdAt, updatedAt } = target;
+  const { installationId, level, place, integration, organization, status } = target;
+  const name =
+    level === 'organization' ? { id: installationId } : { installation: installationId, [level]: place };
   const view: Partial<TargetView> = {
-    ...nameView(target),
-    integration,
-    organization,
-    target: { organization },
-    status,
+    ...name,
+    ...{ integration, organization, target: { organization }, status },
     ...(mayReadInstallation(principal, target) && configurationView(target, credentials)),
     externalIds: [...target.externalIds],
-    ...(target.level === 'organization' && {
+    ...(level === 'organization' && {
       space_selection: target.spaceSelection,
       site_selection: target.siteSelection,
       spaces,
     }),
     urls,
-    createdAt: isoTime(createdAt),
-    updatedAt: isoTime(updatedAt),
+    createdAt: isoTime(target.createdAt),
+    updatedAt: isoTime(target.updatedAt),
   };
   return view as TargetView;
 }
-
-const nameView = ({ installationId, level, place }: Installation) =>
-  level === 'organization' ? { id: installationId } : { installation: installationId, [level]: place };
 
 const configurationView = ({ configuration, hasCredentials }: Installation, credentials: unknown) => ({
   configuration: {

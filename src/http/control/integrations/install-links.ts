@@ -9,15 +9,10 @@
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import { VISIBILITIES } from '../../../model/manifest/visibility.ts';
-import type { InstallLinks } from '../../../store/installations/install-links.ts';
-import type { Registry } from '../../../store/integrations/registry.ts';
 import { actorOf } from '../authenticate.ts';
-import { ERRORS_VIEW, Name, NoQuery } from '../schemas.ts';
-import type { TypedApp } from '../typed-routes.ts';
+import { route } from '../route.ts';
+import { Name, NoQuery } from '../schemas.ts';
 import { ownIntegration } from './integrations.ts';
-
-const LINK = '/integrations/:name/install-link';
-const PARAMS = Type.Object({ name: Name });
 
 const NewLinkView = Type.Object(
   {
@@ -38,67 +33,52 @@ const LinkView = Type.Object(
   { title: 'InstallLink' },
 );
 
-export interface InstallLinksRouteParts {
-  readonly registry: Pick<Registry, 'integration'>;
-  readonly installLinks: Pick<InstallLinks, 'create' | 'remove' | 'integration'>;
-}
+const PATH = '/integrations/:name/install-link';
 
-export function installLinksRoutes(app: TypedApp, { registry, installLinks }: InstallLinksRouteParts): void {
-  app.post(
-    LINK,
-    {
-      schema: {
-        summary: 'Create an install link',
-        description: 'Replaces an earlier link, whose token becomes invalid.',
-        params: PARAMS,
-        querystring: NoQuery,
-        response: { 201: NewLinkView, ...ERRORS_VIEW },
-      },
+export const INSTALL_LINK_ROUTES = [
+  route({
+    name: 'install-links.create',
+    at: `POST ${PATH}`,
+    summary: 'Create an install link',
+    description: 'Replaces an earlier link, whose token becomes invalid.',
+    params: { name: Name },
+    query: NoQuery,
+    answer: NewLinkView,
+    status: 201,
+    async handle(request, control) {
+      const { name: integration } = await ownIntegration(control, request);
+      return { integration, token: await control.installLinks.create(integration, actorOf(request)) };
     },
-    async (request, reply) => {
-      const { name } = await ownIntegration(registry, request, request.params.name);
-      const token = await installLinks.create(name, actorOf(request));
-      return reply.code(201).send({ integration: name, token });
+  }),
+  route({
+    name: 'install-links.delete',
+    at: `DELETE ${PATH}`,
+    summary: 'Delete the install link',
+    description: 'Installations that were made with it stay.',
+    params: { name: Name },
+    query: NoQuery,
+    async handle(request, control) {
+      const { name } = await ownIntegration(control, request);
+      await control.installLinks.remove(name, actorOf(request));
     },
-  );
-  app.delete(
-    LINK,
-    {
-      schema: {
-        summary: 'Delete the install link',
-        description: 'Installations that were made with it stay.',
-        params: PARAMS,
-        querystring: NoQuery,
-        response: { 204: Type.Null(), ...ERRORS_VIEW },
-      },
-    },
-    async (request, reply) => {
-      const { name } = await ownIntegration(registry, request, request.params.name);
-      await installLinks.remove(name, actorOf(request));
-      return reply.code(204).send(null);
-    },
-  );
-  app.get(
-    '/install-links/:token',
-    {
-      schema: {
-        summary: 'Read the integration of an install link',
-        params: Type.Object({ token: Name }),
-        querystring: NoQuery,
-        response: { 200: LinkView, ...ERRORS_VIEW },
-      },
-    },
-    async (request) => {
+  }),
+  route({
+    name: 'install-links.get',
+    at: 'GET /install-links/:token',
+    summary: 'Read the integration of an install link',
+    params: { token: Name },
+    query: NoQuery,
+    answer: LinkView,
+    async handle(request, { installLinks }) {
       const integration = await installLinks.integration(request.params.token);
       // The token is not repeated: readers of a logged message could use it.
-      if (integration === undefined) {
+      if (integration === undefined)
         throw new AnnexError(
           'INSTALL_LINK_UNKNOWN',
           'There is no install link with this token; it may have been replaced.',
         );
-      }
       const { name, title, description, visibility, organization } = integration;
       return { integration: name, title, description, visibility, organization };
     },
-  );
-}
+  }),
+];

@@ -1,31 +1,24 @@
 /**
- * `/v1/integrations`: list, read and delete. An organization sees its own and public integrations;
- * all others are answered as unknown.
+ * `/v1/integrations`: list, read and delete; and the images of an integration. An organization sees
+ * its own and public integrations; all others are answered as unknown.
  */
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import { imageUrl, integrationUrls, ownerOf } from '../../../model/endpoint-urls.ts';
 import { isVerified } from '../../../model/environment.ts';
+import { imageType } from '../../../model/manifest/image.ts';
+import { IMAGE_PATH_CHARS_MAX, isImagePath } from '../../../model/manifest/manifest-page.ts';
 import { VISIBILITIES } from '../../../model/manifest/visibility.ts';
 import { isRuntime, mayPublish, maySee } from '../../../model/principal.ts';
 import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import type { Integration } from '../../../store/integrations/integration-rows.ts';
-import type { Registry } from '../../../store/integrations/registry.ts';
-import type { Origins } from '../../../targets/target-resolver.ts';
-import { actorOf, FOR_RUNTIME, holderOf, principalOf } from '../authenticate.ts';
-import {
-  ERRORS_VIEW,
-  isoTime,
-  Name,
-  NoQuery,
-  PageOf,
-  PageQuery,
-  pageAnswer,
-  pageRequest,
-  Time,
-} from '../schemas.ts';
-import type { TypedApp } from '../typed-routes.ts';
+import { actorOf, holderOf, principalOf } from '../authenticate.ts';
+import type { Control } from '../control.ts';
+import { contentTag, IfNoneMatch, isKnownTag } from '../entity-tag.ts';
+import { PageOf, PageQuery, pageAnswer, pageRequest } from '../lists.ts';
+import { route } from '../route.ts';
+import { isoTime, Name, NoQuery, Time } from '../schemas.ts';
 import { MANIFEST_MEMBERS, manifestMembers } from './manifest-view.ts';
 
 const IntegrationView = Type.Object(
@@ -102,96 +95,136 @@ const DeleteQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export interface IntegrationsRouteParts {
-  readonly registry: Pick<Registry, 'integration' | 'isInstalledIn' | 'integrations' | 'version' | 'delete'>;
-  readonly origins: Origins;
-}
-
-export function integrationsRoutes(app: TypedApp, { registry, origins }: IntegrationsRouteParts): void {
-  app.get(
-    '/integrations',
-    {
-      schema: {
-        summary: 'List integrations, by name',
-        querystring: PageQuery,
-        response: { 200: PageOf(IntegrationView), ...ERRORS_VIEW },
-      },
+const ownRoutes = [
+  route({
+    name: 'integrations.list',
+    at: 'GET /integrations',
+    summary: 'List integrations, by name',
+    query: PageQuery,
+    answer: PageOf(IntegrationView),
+    async handle(request, { registry }) {
+      const visibleTo = holderOf(request).organization;
+      return pageAnswer(
+        await registry.integrations({ ...pageRequest(request.query), visibleTo }),
+        integrationView,
+      );
     },
-    async (request) => {
-      const page = await registry.integrations({
-        ...pageRequest(request.query),
-        visibleTo: holderOf(request).organization,
-      });
-      return pageAnswer(page, integrationView);
-    },
-  );
-  app.get(
-    '/integrations/:name',
-    {
-      config: FOR_RUNTIME,
-      schema: {
-        summary: 'Read an integration',
-        description: 'With the members of the manifest of its active version. Images are public URLs.',
-        params: Type.Object({ name: Name }),
-        querystring: NoQuery,
-        response: { 200: IntegrationDetail, ...ERRORS_VIEW },
-      },
-    },
-    async (request) => {
-      const integration = await visibleIntegration(registry, request, request.params.name);
-      const { name, organization, hasInstallLink } = integration;
-      const active = await registry.version(name, integration.activeVersion);
+  }),
+  route({
+    name: 'integrations.get',
+    at: 'GET /integrations/:name',
+    summary: 'Read an integration',
+    description: 'With the members of the manifest of its active version. Images are public URLs.',
+    forRuntime: true,
+    params: { name: Name },
+    query: NoQuery,
+    answer: IntegrationDetail,
+    async handle(request, control) {
+      const { registry, origins } = control;
+      const integration = await visibleIntegration(control, request);
+      const { name, endpointKey, organization, activeVersion, hasInstallLink } = integration;
+      const manifest = (await registry.version(name, activeVersion))?.manifest;
       // The integration was deleted meanwhile.
-      if (active === undefined) throw unknownIntegration(name);
+      if (manifest === undefined) throw unknownIntegration(name);
+      const { icon } = manifest;
       const isOwner = mayPublish(principalOf(request), organization);
       return {
         object: 'integration' as const,
         ...integrationView(integration),
-        ...manifestMembers(active.manifest, (path) => imageUrl(origins, integration.endpointKey, path)),
-        urls: integrationUrls(origins, {
-          ...{ name, endpointKey: integration.endpointKey },
-          ...(active.manifest.icon !== undefined && { icon: active.manifest.icon }),
-        }),
-        configurations: { ...active.manifest.configurations },
+        ...manifestMembers(manifest, (path) => imageUrl(origins, endpointKey, path)),
+        urls: integrationUrls(origins, { name, endpointKey, ...(icon !== undefined && { icon }) }),
+        configurations: { ...manifest.configurations },
         verified: isVerified(organization),
         owner: ownerOf(origins, organization),
         permissions: { admin: isOwner },
-        ...(isOwner && { installLink: hasInstallLink }),
+        installLink: isOwner ? hasInstallLink : undefined,
       };
     },
-  );
-  app.delete(
-    '/integrations/:name',
-    {
-      schema: {
-        summary: 'Delete an integration',
-        description:
-          'With its versions, images and secrets. 409 if it is installed, unless `cascade=true`. The name becomes free.',
-        params: Type.Object({ name: Name }),
-        querystring: DeleteQuery,
-        response: { 204: Type.Null(), ...ERRORS_VIEW },
-      },
-    },
-    async (request, reply) => {
-      const integration = await ownIntegration(registry, request, request.params.name);
+  }),
+  route({
+    name: 'integrations.delete',
+    at: 'DELETE /integrations/:name',
+    summary: 'Delete an integration',
+    description:
+      'With its versions, images and secrets. 409 if it is installed, unless `cascade=true`. The name becomes free.',
+    params: { name: Name },
+    query: DeleteQuery,
+    async handle(request, control) {
+      const integration = await ownIntegration(control, request);
       const { cascade = false } = request.query;
-      await registry.delete(integration, { cascade }, actorOf(request));
-      return reply.code(204).send(null);
+      await control.registry.delete(integration, { cascade }, actorOf(request));
     },
-  );
-}
+  }),
+];
+
+/** Clients revalidate a cached image each time: another version may have become active. */
+const CACHE = 'private, no-cache';
+
+const BYTES = { schema: { type: 'string', format: 'binary' } };
+const Image = Type.Unsafe<Uint8Array>({
+  description: 'The image.',
+  content: {
+    'image/png': BYTES,
+    'image/jpeg': BYTES,
+    'image/gif': BYTES,
+    'image/webp': BYTES,
+    'image/svg+xml': BYTES,
+  },
+});
+const NotModified = Type.Unsafe<undefined>({
+  type: 'null',
+  description: 'The image is the one of `If-None-Match`.',
+});
+
+const ImagePath = Type.String({
+  description: 'Path from the folder of the manifest, with slashes.',
+  maxLength: IMAGE_PATH_CHARS_MAX,
+});
 
 /**
- * The integration of this name. An organization that has installed it still sees it, also if it
- * was made private since or was installed with a link.
+ * Icon, previews and assets of the active version, for principals that may see the integration.
+ *
+ * Images were checked when they were published. They are sent as what they are, and browsers must
+ * not sniff another type (`control-routes.ts`). Nothing in an SVG runs, by the policy of every answer.
+ */
+const imageRoute = route({
+  name: 'images.get',
+  at: 'GET /integrations/:name/images/*',
+  summary: 'Read an image of an integration',
+  description: 'An icon, preview or other image of the active version, by its path from the manifest.',
+  // TypeBox would treat the name of the wildcard as a pattern, so the handler checks it, and the
+  // description names it differently.
+  params: { name: Name },
+  described: { params: Type.Object({ name: Name, path: ImagePath }) },
+  headers: IfNoneMatch,
+  answer: Image,
+  answers: { 304: NotModified },
+  async handle(request, control, reply) {
+    const { '*': path = '' } = request.params as { readonly '*'?: string };
+    const { name, activeVersion } = await visibleIntegration(control, request);
+    const content = isImagePath(path) ? await control.registry.image(name, activeVersion, path) : undefined;
+    if (content === undefined)
+      throw new AnnexError('IMAGE_UNKNOWN', `The active version of "${name}" has no image at this path.`);
+    const tag = contentTag(content);
+    reply.headers({ 'cache-control': CACHE, etag: tag });
+    if (isKnownTag(request, tag)) return reply.code(304).send(undefined);
+    return reply.type(imageType(content)).send(content);
+  },
+});
+
+export const INTEGRATION_ROUTES = [...ownRoutes, imageRoute];
+
+/**
+ * The integration that the path names. An organization that has installed it still sees it, also if
+ * it was made private since or was installed with a link.
  *
  * @throws AnnexError INTEGRATION_UNKNOWN if the caller may see none of this name
  */
-export async function visibleIntegration(
-  registry: Pick<Registry, 'integration' | 'isInstalledIn'>,
-  request: FastifyRequest,
-  name: string,
+async function visibleIntegration(
+  { registry }: Control,
+  request: FastifyRequest<{ Params: { name: string } }>,
 ): Promise<Integration> {
+  const { name } = request.params;
   const integration = await registry.integration(name);
   const principal = principalOf(request);
   if (integration !== undefined && maySee(principal, integration)) return integration;
@@ -202,16 +235,16 @@ export async function visibleIntegration(
 }
 
 /**
- * The integration of this name, for actions of its owner.
+ * The integration that the path names, for actions of its owner.
  *
  * @throws AnnexError INTEGRATION_UNKNOWN if it is another tenant's, TOKEN_FORBIDDEN for a kind of
  * token that never owns one
  */
 export async function ownIntegration(
-  registry: Pick<Registry, 'integration'>,
-  request: FastifyRequest,
-  name: string,
+  { registry }: Control,
+  request: FastifyRequest<{ Params: { name: string } }>,
 ): Promise<Integration> {
+  const { name } = request.params;
   const principal = principalOf(request);
   if (principal.kind !== 'admin' && principal.kind !== 'organization') {
     const message = `This is for the owner of the integration; the request came with a token of kind ${principal.kind}.`;

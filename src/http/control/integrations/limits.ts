@@ -8,10 +8,9 @@ import { AnnexError } from '../../../errors.ts';
 import { type Limits, LOWERABLE_LIMITS, type LowerableLimit } from '../../../limits.ts';
 import { type LoweredLimits, limitsUnder, readLowered } from '../../../model/lowered-limits.ts';
 import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
-import type { Registry } from '../../../store/integrations/registry.ts';
 import { actorOf, requireAdmin } from '../authenticate.ts';
-import { ERRORS_VIEW, Name } from '../schemas.ts';
-import type { TypedApp } from '../typed-routes.ts';
+import { route } from '../route.ts';
+import { Name } from '../schemas.ts';
 import { ownIntegration } from './integrations.ts';
 
 const LimitsOfAll = Type.Object(
@@ -37,63 +36,51 @@ const LimitsBody = Type.Record(Type.String(), Type.Unknown(), {
 });
 /** Room for every limit, with long numbers. */
 const BODY_BYTES_MAX = 16 * 1024;
-const PARAMS = Type.Object({ name: Name });
-const RESPONSE = { 200: LimitsView, ...ERRORS_VIEW };
+const PATH = '/integrations/:name/limits';
 
-export interface LimitsRouteParts {
-  readonly registry: Pick<Registry, 'integration' | 'loweredLimits' | 'lowerLimits'>;
-  readonly limits: Limits;
-}
-
-export function limitsRoutes(parent: TypedApp, { registry, limits: deployment }: LimitsRouteParts): void {
-  parent.get(
-    '/integrations/:name/limits',
-    { schema: { summary: 'Read the limits of an integration', params: PARAMS, response: RESPONSE } },
-    async (request) => {
-      const { name } = await ownIntegration(registry, request, request.params.name);
-      const lowered = await registry.loweredLimits(name);
+export const LIMIT_ROUTES = [
+  route({
+    name: 'limits.get',
+    at: `GET ${PATH}`,
+    summary: 'Read the limits of an integration',
+    params: { name: Name },
+    answer: LimitsView,
+    async handle(request, control) {
+      const { name } = await ownIntegration(control, request);
+      const lowered = await control.registry.loweredLimits(name);
       if (lowered === undefined) throw unknownIntegration(name);
-      return limitsView(deployment, lowered);
+      return limitsView(control.limits, lowered);
     },
-  );
-  parent.register(async (app: TypedApp) => {
-    app.addHook('onRequest', async (request) => requireAdmin(request));
-    app.put(
-      '/integrations/:name/limits',
-      {
-        bodyLimit: BODY_BYTES_MAX,
-        schema: {
-          summary: 'Lower the limits of an integration',
-          description:
-            'Replaces all limits that were lowered before. They apply to calls that start after the answer.',
-          params: PARAMS,
-          body: LimitsBody,
-          response: RESPONSE,
-        },
-      },
-      async (request) => {
-        const read = readLowered(request.body, deployment);
-        if (!read.ok) throw new AnnexError('REQUEST_INVALID', read.problems.join(' '));
-        await registry.lowerLimits(request.params.name, read.lowered, actorOf(request));
-        return limitsView(deployment, read.lowered);
-      },
-    );
-    app.delete(
-      '/integrations/:name/limits',
-      {
-        schema: {
-          summary: 'Reset the limits of an integration to those of the deployment',
-          params: PARAMS,
-          response: { 204: Type.Null(), ...ERRORS_VIEW },
-        },
-      },
-      async (request, reply) => {
-        await registry.lowerLimits(request.params.name, {}, actorOf(request));
-        return reply.code(204).send(null);
-      },
-    );
-  });
-}
+  }),
+  route({
+    name: 'limits.set',
+    at: `PUT ${PATH}`,
+    summary: 'Lower the limits of an integration',
+    description:
+      'Replaces all limits that were lowered before. They apply to calls that start after the answer.',
+    rights: requireAdmin,
+    params: { name: Name },
+    body: LimitsBody,
+    bodyBytesMax: BODY_BYTES_MAX,
+    answer: LimitsView,
+    async handle(request, { registry, limits }) {
+      const read = readLowered(request.body, limits);
+      if (!read.ok) throw new AnnexError('REQUEST_INVALID', read.problems.join(' '));
+      await registry.lowerLimits(request.params.name, read.lowered, actorOf(request));
+      return limitsView(limits, read.lowered);
+    },
+  }),
+  route({
+    name: 'limits.delete',
+    at: `DELETE ${PATH}`,
+    summary: 'Reset the limits of an integration to those of the deployment',
+    rights: requireAdmin,
+    params: { name: Name },
+    async handle(request, { registry }) {
+      await registry.lowerLimits(request.params.name, {}, actorOf(request));
+    },
+  }),
+];
 
 function limitsView(deployment: Limits, lowered: LoweredLimits) {
   const limits = limitsUnder(deployment, lowered);

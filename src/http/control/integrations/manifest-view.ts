@@ -2,7 +2,7 @@
  * The public view of a manifest: for the page from which an integration is installed, and for each
  * version that its owner reads. Secrets are left out, even their names.
  */
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import type { PublishedManifest } from '../../../model/manifest/manifest.ts';
 import type { Block } from '../../../model/manifest/manifest-blocks.ts';
 
@@ -44,29 +44,19 @@ export const MANIFEST_MEMBERS = {
 };
 
 /** @param imageOf maps the path of an image in the upload to its view */
-export const blockMembers = (
-  { icon, urlUnfurl, ...block }: Block,
-  imageOf: (path: string) => string,
-): Static<typeof BlockView> => ({
+export const blockMembers = ({ icon, ...block }: Block, imageOf: (path: string) => string) => ({
   ...block,
-  ...(icon !== undefined && { icon: imageOf(icon) }),
-  ...(urlUnfurl && { urlUnfurl: [...urlUnfurl] }),
+  icon: icon && imageOf(icon),
 });
 
 /** @param imageOf as for `blockMembers` */
 export function manifestMembers(manifest: PublishedManifest, imageOf: (path: string) => string) {
-  const { summary, target, scopes, categories, blocks, icon, previewImages, externalLinks, egress, webhook } =
-    manifest;
+  const { summary, target, scopes, categories, blocks, icon, previewImages } = manifest;
+  const { externalLinks, egress, webhook } = manifest;
   return {
-    ...(summary !== undefined && { summary }),
-    target,
-    scopes: [...scopes],
-    categories: [...categories],
+    ...{ summary, target, scopes, categories, externalLinks, egress, webhook },
     blocks: blocks.map((block) => blockMembers(block, imageOf)),
-    ...(icon !== undefined && { icon: imageOf(icon) }),
+    icon: icon && imageOf(icon),
     previewImages: previewImages.map(imageOf),
-    externalLinks: [...externalLinks],
-    ...(egress && { egress: [...egress] }),
-    ...(webhook && { webhook: { ...webhook } }),
   };
 }

@@ -2,22 +2,21 @@
  * `POST /v1/integrations`: publish, and `POST /v1/integrations/check`: find out whether a publish
  * would succeed (docs/contract/api.md#publishing).
  *
- * A plugin of its own: only these routes read multipart, as streams, with the limit for uploads
- * instead of that for JSON bodies.
+ * Only these routes read multipart, as streams, with the limit for uploads instead of that for JSON
+ * bodies.
  */
 import type { ServerResponse } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import Type from 'typebox';
 import type { UploadForm } from '../../../bundle/upload-form.ts';
 import { AnnexError } from '../../../errors.ts';
-import type { LimitName, Limits } from '../../../limits.ts';
 import { isError, type Problem } from '../../../model/problem.ts';
-import { type Publisher, publisherOf, type Refused } from '../../../publish/publish.ts';
+import { publisherOf, type Refused } from '../../../publish/publish.ts';
 import { receiveUpload } from '../../../publish/receive-upload.ts';
-import { UploadBudget } from '../../../publish/upload-budget.ts';
-import { actorOf, principalOf } from '../authenticate.ts';
-import { ERRORS_VIEW, ProblemView } from '../schemas.ts';
-import type { TypedApp } from '../typed-routes.ts';
+import { actorOf, holderOf, principalOf, requires } from '../authenticate.ts';
+import type { Control } from '../control.ts';
+import { type Route, route } from '../route.ts';
+import { ProblemView } from '../schemas.ts';
 
 const PublishedView = Type.Object(
   {
@@ -36,97 +35,98 @@ const CheckedView = Type.Object(
   { title: 'Checked' },
 );
 
-export interface PublishRouteParts {
-  readonly publisher: Pick<Publisher, 'publish' | 'check'>;
-  readonly limits: Limits;
-  limitMet(limit: LimitName): void;
-}
+const bytes = (description: string) =>
+  Type.Optional(Type.Unsafe<string>({ type: 'string', format: 'binary', description }));
 
-export function publishRoutes(parent: TypedApp, parts: PublishRouteParts): void {
-  const { publisher, limits } = parts;
-  const received = uploadReceiver(parts);
-  const { uploadFiles, uploadBytes } = limits;
-  const upload = {
-    consumes: ['multipart/form-data'],
-    // For clients, which can say what is too large before they send it.
-    'x-limits': { uploadFiles, uploadBytes },
-  };
-  parent.register(async (scope: TypedApp) => {
-    // Leaves the body in its stream, unread.
-    scope.addContentTypeParser('multipart/form-data', (_request, _body, done) => done(null));
-    scope.post(
-      '/integrations',
-      {
-        schema: {
-          summary: 'Publish a version and activate it',
-          description:
-            'Parts: `manifest` (YAML), `secrets` (JSON object of values for secrets that have none yet; with ' +
-            '`overwriteSecrets` `true` they replace stored ones), `env` (name of an environment), and `files` (relative ' +
-            'paths as filenames), one `archive` (.tar, .tar.gz), or one ready `script` (ES module). 422 lists every ' +
-            'problem at once.',
-          ...upload,
-          response: { 201: PublishedView, ...ERRORS_VIEW },
-        },
-      },
-      async (request, reply) => {
-        const published = await received(request, reply, (form, gone) =>
-          publisher.publish(form, actorOf(request), gone),
-        );
-        const { integration, version, warnings } = published;
-        return reply.code(201).send({ integration, version, warnings: [...warnings] });
-      },
-    );
-    scope.post(
-      '/integrations/check',
-      {
-        schema: {
-          summary: 'Check an upload as a publish does, and store nothing',
-          description: 'The parts of a publish. 422 lists every problem at once.',
-          ...upload,
-          response: { 200: CheckedView, ...ERRORS_VIEW },
-        },
-      },
-      async (request, reply) => {
-        const { integration, scriptBytes, warnings } = await received(request, reply, (form, gone) =>
-          publisher.check(form, principalOf(request), gone),
-        );
-        return { integration, scriptBytes, warnings: [...warnings] };
-      },
-    );
-  });
-}
+/** The parts that `publish/receive-upload.ts` reads. */
+const UPLOAD = Type.Object(
+  {
+    manifest: Type.Optional(
+      Type.String({
+        description:
+          'YAML, or the path of an uploaded file; where it is absent, the one `…-manifest.yaml` among the files.',
+      }),
+    ),
+    secrets: Type.Optional(
+      Type.Record(Type.String(), Type.String(), { description: 'JSON: name of a secret → its value.' }),
+    ),
+    files: Type.Optional(
+      Type.Array(Type.Unsafe<string>({ type: 'string', format: 'binary' }), {
+        description: 'Any number; the file name of each is its path relative to the manifest.',
+      }),
+    ),
+    archive: bytes('The same as one .tar or .tar.gz, instead of `files`.'),
+    script: bytes('One ready ES module; files beside it are its manifest and its images.'),
+    overwriteSecrets: Type.Optional(
+      Type.Boolean({ description: 'Whether the values in `secrets` replace stored ones; else they do not.' }),
+    ),
+    env: Type.Optional(
+      Type.String({ description: 'Name of the environment in `envs` of the manifest; else `default`.' }),
+    ),
+  },
+  { title: 'Upload' },
+);
 
-/** Receives uploads within their memory budget, and hands each to the publisher. */
-function uploadReceiver({ limits, limitMet }: Pick<PublishRouteParts, 'limits' | 'limitMet'>) {
-  const uploads = new UploadBudget({ name: 'bufferedUploadBytes', max: limits.bufferedUploadBytes });
-  /** @throws AnnexError where the upload is refused, `PUBLISH_INVALID` with its problems */
-  return async <Result extends { readonly ok: true }>(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    use: (form: UploadForm, gone: AbortSignal) => Promise<Result | Refused>,
-  ): Promise<Result> => {
-    const principal = principalOf(request);
-    const { kind } = principal;
-    if (kind !== 'admin' && kind !== 'organization') {
-      throw new AnnexError(
-        'TOKEN_FORBIDDEN',
-        `Publishing needs an admin or organization token; the request came with one of kind ${kind}.`,
-      );
-    }
-    const disconnected = disconnectSignal(reply.raw);
-    const share = uploads.open(publisherOf(principal));
-    const receiving = receiveUpload(request.raw, request.headers['content-type'], limits, share);
-    const result = await receiving
-      .catch((cause) => {
-        if (cause instanceof AnnexError && cause.limit) limitMet(cause.limit.name);
-        throw cause;
-      })
-      .then((form) => use(form, disconnected))
-      .finally(() => share.giveBack());
+/** What both routes share. */
+const UPLOADED = {
+  rights: requires(
+    ({ kind }) => kind === 'admin' || kind === 'organization',
+    'Publishing needs an admin or organization token',
+  ),
+  consumes: 'multipart/form-data',
+  schema: ({ uploadFiles, uploadBytes }) => ({ 'x-limits': { uploadFiles, uploadBytes } }),
+  described: { body: UPLOAD },
+} satisfies Partial<Route>;
+
+export const PUBLISH_ROUTES = [
+  route({
+    ...UPLOADED,
+    name: 'integrations.publish',
+    at: 'POST /integrations',
+    summary: 'Publish a version and activate it',
+    description:
+      'Parts: `manifest` (YAML), `secrets` (JSON object of values for secrets that have none yet; with ' +
+      '`overwriteSecrets` `true` they replace stored ones), `env` (name of an environment), and `files` (relative ' +
+      'paths as filenames), one `archive` (.tar, .tar.gz), or one ready `script` (ES module). 422 lists every ' +
+      'problem at once.',
+    answer: PublishedView,
+    status: 201,
+    handle: (request, control, reply) =>
+      received(control, reply, (form, gone) => control.publisher.publish(form, actorOf(request), gone)),
+  }),
+  route({
+    ...UPLOADED,
+    name: 'integrations.check',
+    at: 'POST /integrations/check',
+    summary: 'Check an upload as a publish does, and store nothing',
+    description: 'The parts of a publish. 422 lists every problem at once.',
+    answer: CheckedView,
+    handle: (request, control, reply) =>
+      received(control, reply, (form, gone) => control.publisher.check(form, principalOf(request), gone)),
+  }),
+];
+
+/**
+ * Receives an upload within the memory budget of all, and hands it to the publisher.
+ *
+ * @throws AnnexError where the upload is refused, `PUBLISH_INVALID` with its problems
+ */
+async function received<Result extends { readonly ok: true }>(
+  { uploads, limits }: Control,
+  reply: FastifyReply,
+  use: (form: UploadForm, gone: AbortSignal) => Promise<Result | Refused>,
+): Promise<Result> {
+  const { request } = reply;
+  const disconnected = disconnectSignal(reply.raw);
+  const share = uploads.open(publisherOf(holderOf(request)));
+  try {
+    const form = await receiveUpload(request.raw, request.headers['content-type'], limits, share);
+    const result = await use(form, disconnected);
     if (result.ok) return result;
-    for (const name of limitsOf(result.problems)) limitMet(name);
     throw refusal(result.problems);
-  };
+  } finally {
+    share.giveBack();
+  }
 }
 
 /**
@@ -150,7 +150,3 @@ function refusal(problems: readonly Problem[]): AnnexError {
   const limit = problems.find((found) => found.limit)?.limit;
   return new AnnexError('PUBLISH_INVALID', message, { extra: { problems }, ...(limit && { limit }) });
 }
-
-/** The limits that an upload met, each once. */
-const limitsOf = (problems: readonly Problem[]): ReadonlySet<LimitName> =>
-  new Set(problems.flatMap(({ limit }) => (limit ? [limit.name] : [])));
