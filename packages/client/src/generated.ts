@@ -20,14 +20,14 @@ export class Routes {
   readonly spaces: SpacesRoutes;
   readonly sites: SitesRoutes;
   readonly installLinks: InstallLinksRoutes;
+  readonly tokens: TokensRoutes;
+  readonly statementKeys: StatementKeysRoutes;
   readonly blocks: BlocksRoutes;
   readonly logs: LogsRoutes;
   readonly audit: AuditRoutes;
   readonly events: EventsRoutes;
   readonly tasks: TasksRoutes;
   readonly deliveries: DeliveriesRoutes;
-  readonly tokens: TokensRoutes;
-  readonly statementKeys: StatementKeysRoutes;
 
   constructor(requests: Requests) {
     this.integrations = new IntegrationsRoutes(requests);
@@ -39,14 +39,14 @@ export class Routes {
     this.spaces = new SpacesRoutes(requests);
     this.sites = new SitesRoutes(requests);
     this.installLinks = new InstallLinksRoutes(requests);
+    this.tokens = new TokensRoutes(requests);
+    this.statementKeys = new StatementKeysRoutes(requests);
     this.blocks = new BlocksRoutes(requests);
     this.logs = new LogsRoutes(requests);
     this.audit = new AuditRoutes(requests);
     this.events = new EventsRoutes(requests);
     this.tasks = new TasksRoutes(requests);
     this.deliveries = new DeliveriesRoutes(requests);
-    this.tokens = new TokensRoutes(requests);
-    this.statementKeys = new StatementKeysRoutes(requests);
   }
 }
 
@@ -305,6 +305,20 @@ export class VersionsRoutes {
   }
 
   /**
+   * Activate a version. Calls that start after the answer run this version. Secrets keep their
+   * values. Installations keep their status until they are edited, even if the version
+   * declares other properties.
+   *
+   * `POST /v1/integrations/{name}/versions/{version}/activate`
+   */
+  activate(integration: string, version: number, options?: Options): Reply<VersionsActivateAnswer> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/versions/{version}/activate', {
+      path: { name: integration, version },
+      options,
+    });
+  }
+
+  /**
    * Read the source map of a version. For a tracker of errors: from positions of the script,
    * which are those of an error's `stack`, to the files of the upload. It has no text of these
    * files.
@@ -328,20 +342,6 @@ export class VersionsRoutes {
     return this.#requests.send('GET', '/v1/integrations/{name}/versions/{version}/script', {
       path: { name: integration, version },
       answer: 'text',
-      options,
-    });
-  }
-
-  /**
-   * Activate a version. Calls that start after the answer run this version. Secrets keep their
-   * values. Installations keep their status until they are edited, even if the version
-   * declares other properties.
-   *
-   * `POST /v1/integrations/{name}/versions/{version}/activate`
-   */
-  activate(integration: string, version: number, options?: Options): Reply<VersionsActivateAnswer> {
-    return this.#requests.send('POST', '/v1/integrations/{name}/versions/{version}/activate', {
-      path: { name: integration, version },
       options,
     });
   }
@@ -592,19 +592,6 @@ export class InstallationsRoutes {
   }
 
   /**
-   * Get a runtime token of an installation. For code of the integration. It expires as the
-   * tokens of a call do.
-   *
-   * `POST /v1/integrations/{name}/installations/{id}/tokens`
-   */
-  createToken(integration: string, installationId: string, options?: Options): Reply<InstallationToken> {
-    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/tokens', {
-      path: { name: integration, id: installationId },
-      options,
-    });
-  }
-
-  /**
    * Read the webhook secret of an installation.
    *
    * `GET /v1/integrations/{name}/installations/{id}/webhook-secret`
@@ -662,6 +649,19 @@ export class InstallationsRoutes {
    */
   getConfiguration(integration: string, installationId: string, options?: Options): Reply<ConfigurationForm> {
     return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/configuration', {
+      path: { name: integration, id: installationId },
+      options,
+    });
+  }
+
+  /**
+   * Get a runtime token of an installation. For code of the integration. It expires as the
+   * tokens of a call do.
+   *
+   * `POST /v1/integrations/{name}/installations/{id}/tokens`
+   */
+  createToken(integration: string, installationId: string, options?: Options): Reply<InstallationToken> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/tokens', {
       path: { name: integration, id: installationId },
       options,
     });
@@ -1758,6 +1758,82 @@ export class InstallLinksRoutes {
   }
 }
 
+/** `annex.tokens`. */
+export class TokensRoutes {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /**
+   * Create a token.
+   *
+   * `POST /v1/tokens`
+   */
+  create(body: TokenToCreate, options?: Options): Reply<NewToken> {
+    return this.#requests.send('POST', '/v1/tokens', { body, options });
+  }
+
+  /**
+   * List tokens.
+   *
+   * `GET /v1/tokens`
+   */
+  list(query: TokensListQuery = {}, options?: Options): Reply<Page<Token>> {
+    return this.#requests.send('GET', '/v1/tokens', { query, options });
+  }
+
+  /** The items of all pages of `list`, read page by page as they are needed. */
+  all(query: Omit<TokensListQuery, 'cursor' | 'page'> = {}, options?: Options): AsyncIterable<Token> {
+    return pagedItems<Omit<TokensListQuery, 'cursor' | 'page'>, Token>(query, (page) =>
+      this.list(page, options),
+    );
+  }
+
+  /**
+   * Revoke a token.
+   *
+   * `DELETE /v1/tokens/{id}`
+   */
+  delete(tokenId: string, options?: Options): Reply<void> {
+    return this.#requests.send('DELETE', '/v1/tokens/{id}', {
+      path: { id: tokenId },
+      answer: 'none',
+      options,
+    });
+  }
+
+  /**
+   * Introspect a runtime token. A token that is forged, expired, or of something deleted is
+   * answered with `{"active": false}`.
+   *
+   * `POST /v1/tokens/introspect`
+   */
+  introspect(body: TokenToIntrospect, options?: Options): Reply<Introspection> {
+    return this.#requests.send('POST', '/v1/tokens/introspect', { body, options });
+  }
+}
+
+/** `annex.statementKeys`. */
+export class StatementKeysRoutes {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /**
+   * Rotate the keys of statements. The next key signs statements to the product's API from now
+   * on; the one before stays published.
+   *
+   * `POST /v1/statement-keys/rotate`
+   */
+  rotate(body: StatementKeysRotateBody = {}, options?: Options): Reply<StatementKeys> {
+    return this.#requests.send('POST', '/v1/statement-keys/rotate', { body, options });
+  }
+}
+
 /** `annex.blocks`. */
 export class BlocksRoutes {
   readonly #requests: Requests;
@@ -2045,82 +2121,6 @@ export class DeliveriesRoutes {
    */
   replay(body: Replay, options?: Options): Reply<Replayed> {
     return this.#requests.send('POST', '/v1/deliveries/replay', { body, options });
-  }
-}
-
-/** `annex.tokens`. */
-export class TokensRoutes {
-  readonly #requests: Requests;
-
-  constructor(requests: Requests) {
-    this.#requests = requests;
-  }
-
-  /**
-   * Create a token.
-   *
-   * `POST /v1/tokens`
-   */
-  create(body: TokenToCreate, options?: Options): Reply<NewToken> {
-    return this.#requests.send('POST', '/v1/tokens', { body, options });
-  }
-
-  /**
-   * List tokens.
-   *
-   * `GET /v1/tokens`
-   */
-  list(query: TokensListQuery = {}, options?: Options): Reply<Page<Token>> {
-    return this.#requests.send('GET', '/v1/tokens', { query, options });
-  }
-
-  /** The items of all pages of `list`, read page by page as they are needed. */
-  all(query: Omit<TokensListQuery, 'cursor' | 'page'> = {}, options?: Options): AsyncIterable<Token> {
-    return pagedItems<Omit<TokensListQuery, 'cursor' | 'page'>, Token>(query, (page) =>
-      this.list(page, options),
-    );
-  }
-
-  /**
-   * Revoke a token.
-   *
-   * `DELETE /v1/tokens/{id}`
-   */
-  delete(tokenId: string, options?: Options): Reply<void> {
-    return this.#requests.send('DELETE', '/v1/tokens/{id}', {
-      path: { id: tokenId },
-      answer: 'none',
-      options,
-    });
-  }
-
-  /**
-   * Introspect a runtime token. A token that is forged, expired, or of something deleted is
-   * answered with `{"active": false}`.
-   *
-   * `POST /v1/tokens/introspect`
-   */
-  introspect(body: TokenToIntrospect, options?: Options): Reply<Introspection> {
-    return this.#requests.send('POST', '/v1/tokens/introspect', { body, options });
-  }
-}
-
-/** `annex.statementKeys`. */
-export class StatementKeysRoutes {
-  readonly #requests: Requests;
-
-  constructor(requests: Requests) {
-    this.#requests = requests;
-  }
-
-  /**
-   * Rotate the keys of statements. The next key signs statements to the product's API from now
-   * on; the one before stays published.
-   *
-   * `POST /v1/statement-keys/rotate`
-   */
-  rotate(body: StatementKeysRotateBody = {}, options?: Options): Reply<StatementKeys> {
-    return this.#requests.send('POST', '/v1/statement-keys/rotate', { body, options });
   }
 }
 
