@@ -2,14 +2,14 @@
  * The routes that have an integration make something for a site or a space of the host product
  * (docs/contract/published-scripts.md):
  *
- * - `…/sites/{site}/script`: the published script of a site, for a product that serves it itself. The
- *   public listener serves the same bytes.
- * - `…/visitor-authentication`: signs in, or out, a visitor. The answer is described as JSON: a client
- *   that follows redirects would otherwise go where the code sends the visitor. The product sends it
- *   to the visitor's browser, or parts of it.
- * - `…/content-sources/{source}/compute`: computes the pages of a content source, or the document of
- *   one page. The product's members of the event are passed to the code, and the JSON of its answer
- *   back. The host reads neither, and keeps nothing.
+ * - `…/sites/{site}/script`: the published script of a site, for a product that serves it itself.
+ *   The public listener serves the same bytes.
+ * - `…/visitor-authentication`: signs in, or out, a visitor. The answer is described as JSON: a
+ *   client that follows redirects would otherwise go where the code sends the visitor. The product
+ *   sends it to the visitor's browser, or parts of it.
+ * - `…/content-sources/{source}/compute`: computes the pages of a content source, or the document
+ *   of one page. The product's members of the event are passed to the code, and the JSON of its
+ *   answer back. The host reads neither, and keeps nothing.
  */
 import type { FastifyReply } from 'fastify';
 import Type from 'typebox';

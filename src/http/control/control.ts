@@ -1,4 +1,6 @@
-/** What the routes of the API are handed: the parts of the service that they may use, and no other. */
+/**
+ * What the routes of the API are handed: the parts of the service that they may use, and no other.
+ */
 import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
 import type { PublishedScripts } from '../../calls/published-scripts.ts';

@@ -1,6 +1,6 @@
 /**
- * `/v1/deliveries`: deliveries to what an organization has installed, with state and attempts; listed,
- * followed, redelivered, replayed and canceled.
+ * `/v1/deliveries`: deliveries to what an organization has installed, with state and attempts;
+ * listed, followed, redelivered, replayed and canceled.
  *
  * For the organization, also for installations that it has removed, and for the operator and the
  * host product. Not for the author: payloads are the organization's content, and answers come from

@@ -6,9 +6,9 @@
  * is. The answer is sent when all events are on disk; no accepted event is lost. No handler is
  * called before the answer.
  *
- * Product events are for their organization, with all their content and deliveries. Lifecycle events
- * are for principals that may read the installation's log, also after it is deleted. Their content is
- * never shown: it may be a configuration with credentials.
+ * Product events are for their organization, with all their content and deliveries. Lifecycle
+ * events are for principals that may read the installation's log, also after it is deleted. Their
+ * content is never shown: it may be a configuration with credentials.
  */
 import { hash, randomBytes } from 'node:crypto';
 import Type, { type Static } from 'typebox';

@@ -2,8 +2,8 @@
  * The lists of the API (docs/contract/api.md#paging): their queries, pages, cursors and two forms.
  *
  * `next` is `{page}` for code of integrations and for requests that send `page`, and the cursor
- * itself for all others. Clients of both kinds exist, and each reads one form only. Routes answer in
- * the second form; one hook converts it, so that no list can be forgotten.
+ * itself for all others. Clients of both kinds exist, and each reads one form only. Routes answer
+ * in the second form; one hook converts it, so that no list can be forgotten.
  *
  * A damaged row is left out of its list and logged, such as one with a text that is no JSON, or a
  * sealed value that cannot be opened: one row does not hide all the others.
@@ -206,8 +206,8 @@ export async function longPage<Item>(
 }
 
 /**
- * Members of a query or body: `from` (inclusive) and `to` (exclusive), times of ISO 8601 with a zone,
- * as in answers.
+ * Members of a query or body: `from` (inclusive) and `to` (exclusive), times of ISO 8601 with a
+ * zone, as in answers.
  */
 export const TIME_RANGE = {
   from: Type.Optional(Type.String({ ...Time, description: 'Accepted at this time or later.' })),

@@ -1,13 +1,14 @@
 /**
  * What the control listener answers without a token. It contains nothing of a tenant.
  *
- * - `/healthz`, `/readyz` and `/metrics`: for supervisors, load balancers and Prometheus, whose agents
- *   send no token.
+ * - `/healthz`, `/readyz` and `/metrics`: for supervisors, load balancers and Prometheus, whose
+ *   agents send no token.
  * - `/v1/manifest.schema.json` and `/v1/contentkit.schema.json`: the JSON Schemas of manifests, for
  *   editors, which have no token, and of ContentKit, for host products that show it.
- * - `/v1/packages` and `/v1/packages/{file}`: the npm packages of the version that runs, for authors
- *   and host products: `npm install {url}` asks no registry for them, and sends no token.
- * - `/v1/.well-known/jwks.json`: the public keys that verify statements to the product's API (RFC 7517).
+ * - `/v1/packages` and `/v1/packages/{file}`: the npm packages of the version that runs, for
+ *   authors and host products: `npm install {url}` asks no registry for them, and sends no token.
+ * - `/v1/.well-known/jwks.json`: the public keys that verify statements to the product's API (RFC
+ *   7517).
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';

@@ -1,23 +1,23 @@
 /**
- * How often the API may be asked to change something, in a minute. The operator and the host product,
- * which act for all organizations, are not counted. Requests are counted before their bodies are
- * read, whatever their outcome.
+ * How often the API may be asked to change something, in a minute. The operator and the host
+ * product, which act for all organizations, are not counted. Requests are counted before their
+ * bodies are read, whatever their outcome.
  *
- * Orders are all requests but GET, unless something else bounds them (`rate` of a row). Nearly every
- * order is an entry of the audit, which is kept for a year. Attack: an organization that makes an
- * install link, activates a version or sets a secret in a loop, and fills the disk.
+ * Orders are all requests but GET, unless something else bounds them (`rate` of a row). Nearly
+ * every order is an entry of the audit, which is kept for a year. Attack: an organization that
+ * makes an install link, activates a version or sets a secret in a loop, and fills the disk.
  *
  * Edits change an installation: each is an event, a call and an audit entry. Pausing and resuming,
- * adding and removing a space, and uninstalling and installing have the same effect, so every change
- * counts. It counts for organization and integration, not for the installation's id, which changes
- * with each install. Code has a count of its own, so that a loop in it does not keep the organization
- * from pausing or uninstalling.
+ * adding and removing a space, and uninstalling and installing have the same effect, so every
+ * change counts. It counts for organization and integration, not for the installation's id, which
+ * changes with each install. Code has a count of its own, so that a loop in it does not keep the
+ * organization from pausing or uninstalling.
  *
  * Tasks are queued by code. Attack: a task that queues two tasks, each of which queues two more, in
- * twenty installations at once. Pending tasks are bounded, but each that ends makes room for another,
- * and every outcome is kept for days. So the code of one installation, of one integration and for one
- * organization may queue so many. What a narrower rate refuses is not counted by the wider ones: one
- * installation cannot use up what others have.
+ * twenty installations at once. Pending tasks are bounded, but each that ends makes room for
+ * another, and every outcome is kept for days. So the code of one installation, of one integration
+ * and for one organization may queue so many. What a narrower rate refuses is not counted by the
+ * wider ones: one installation cannot use up what others have.
  */
 import type { FastifyRequest } from 'fastify';
 import type { LimitName, Limits } from '../../limits.ts';

@@ -1,10 +1,10 @@
 /**
  * A route of the API is one row: operation, path, schemas, rights and rate, beside its handler.
  *
- * `registerRoutes` makes of it what validates requests, bounds them, counts them, and describes them;
- * names of clients' methods, the OpenAPI description and the client follow from the same row. A row
- * that forgets `forRuntime` is closed to tenants' code, and one that forgets its rate is counted as
- * an order.
+ * `registerRoutes` makes of it what validates requests, bounds them, counts them, and describes
+ * them; names of clients' methods, the OpenAPI description and the client follow from the same row.
+ * A row that forgets `forRuntime` is closed to tenants' code, and one that forgets its rate is
+ * counted as an order.
  *
  * A body is used as it is: no member is dropped, no string is converted. Query strings and paths
  * contain only text, so numbers are converted there. A body whose schema is optional may be left

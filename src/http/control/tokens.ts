@@ -3,9 +3,9 @@
  * token is shown once, when it is created.
  *
  * `/v1/tokens/introspect`: what a runtime token represents, similar to RFC 7662
- * (docs/contract/api.md#introspection). The API that integrations call may be the host product's own.
- * It then receives runtime tokens, and asks here for their target and the manifest's scopes. Stored
- * tokens are answered as unknown. Attack: finding out the kind of a stolen token.
+ * (docs/contract/api.md#introspection). The API that integrations call may be the host product's
+ * own. It then receives runtime tokens, and asks here for their target and the manifest's scopes.
+ * Stored tokens are answered as unknown. Attack: finding out the kind of a stolen token.
  */
 import Type from 'typebox';
 import { AnnexError } from '../../errors.ts';

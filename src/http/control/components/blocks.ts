@@ -1,8 +1,8 @@
 /**
  * `/v1/blocks`: lists the quick insert menu of a space, and unfurls a URL that is pasted there
- * (docs/contract/components.md#quick-insert, docs/contract/components.md#unfurls). One list over all
- * integrations, as a menu shows it. A block is then drawn with `…/render` of the installation that
- * the list names.
+ * (docs/contract/components.md#quick-insert, docs/contract/components.md#unfurls). One list over
+ * all integrations, as a menu shows it. A block is then drawn with `…/render` of the installation
+ * that the list names.
  *
  * `/v1/blocks/markdown` and `/v1/blocks/parse` convert blocks to code blocks in Markdown, and back
  * (docs/contract/components.md#blocks-in-markdown), for a host product that stores or exchanges

@@ -1,7 +1,7 @@
 /**
  * `…/render`: draws a component of an installation for the host product
- * (docs/contract/components.md#rendering). No drawing is stored here; a client may cache one that it
- * got by GET, if its component allows it.
+ * (docs/contract/components.md#rendering). No drawing is stored here; a client may cache one that
+ * it got by GET, if its component allows it.
  *
  * `/v1/integrations/{name}/render` draws where the request or its token says, for clients that know
  * the integration's name and have a runtime token: an installation token stands for its target, and

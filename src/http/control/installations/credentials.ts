@@ -3,15 +3,15 @@
  * token of an installation.
  *
  * `…/credentials/lease`: a lease lets one call renew an access token while others wait
- * (docs/contract/oauth.md#leases), for `getOAuthToken()` of the SDK. It is the only route that shows
- * credentials, so it is the narrowest. It accepts no stored token, not even the operator's, and only
- * runtime tokens of calls whose environment has the same credentials. Attack: a stolen runtime token.
- * It reveals only what its call was given anyway, and expires within a minute. As on all routes here,
- * answers carry `no-store`.
+ * (docs/contract/oauth.md#leases), for `getOAuthToken()` of the SDK. It is the only route that
+ * shows credentials, so it is the narrowest. It accepts no stored token, not even the operator's,
+ * and only runtime tokens of calls whose environment has the same credentials. Attack: a stolen
+ * runtime token. It reveals only what its call was given anyway, and expires within a minute. As on
+ * all routes here, answers carry `no-store`.
  *
  * `…/credentials/states`: spends the `state` of an OAuth flow, so that it is valid once
- * (docs/contract/oauth.md#state). `createOAuthHandler` of the SDK calls it before it exchanges a code.
- * It counts as an edit: each state is a row that is kept for a quarter of an hour.
+ * (docs/contract/oauth.md#state). `createOAuthHandler` of the SDK calls it before it exchanges a
+ * code. It counts as an edit: each state is a row that is kept for a quarter of an hour.
  *
  * `…/installations/{id}/tokens`: code of an integration gets the token of one of its installations
  * (docs/contract/environment.md#runtime-tokens). Code at the integration's own endpoint serves many

@@ -1,12 +1,12 @@
 /**
- * `/v1/integrations/{name}/installations`: install into organizations, spaces and sites, list, read,
- * edit, pause, resume and remove; and the lists of spaces and sites of all installations, `…/spaces`
- * and `…/sites`.
+ * `/v1/integrations/{name}/installations`: install into organizations, spaces and sites, list,
+ * read, edit, pause, resume and remove; and the lists of spaces and sites of all installations,
+ * `…/spaces` and `…/sites`.
  *
  * An organization sees only its own installation, also of integrations that it owns. Code of an
- * integration sees that integration's installations, or only the one that it runs for. The routes of
- * one target are the same at each level (docs/contract/api.md#conditions): every answer with one has
- * its entity tag, and every change obeys `If-Match`.
+ * integration sees that integration's installations, or only the one that it runs for. The routes
+ * of one target are the same at each level (docs/contract/api.md#conditions): every answer with one
+ * has its entity tag, and every change obeys `If-Match`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';

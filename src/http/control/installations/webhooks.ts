@@ -1,7 +1,7 @@
 /**
  * Webhooks of targets: `…/webhook-secret` reads and rotates the signing secret
- * (docs/contract/webhooks.md#secret), and `…/webhook-test` sends a test event to one target, so that
- * a user sees whether the receiver gets it (docs/contract/webhooks.md#test-events).
+ * (docs/contract/webhooks.md#secret), and `…/webhook-test` sends a test event to one target, so
+ * that a user sees whether the receiver gets it (docs/contract/webhooks.md#test-events).
  *
  * For principals that may install the target, and for code of a call for it, whose component shows
  * the secret to a user. As on all routes here, answers carry `no-store`. Each use is an audit

@@ -185,7 +185,8 @@ const ImagePath = Type.String({
  * Icon, previews and assets of the active version, for principals that may see the integration.
  *
  * Images were checked when they were published. They are sent as what they are, and browsers must
- * not sniff another type (`control-routes.ts`). Nothing in an SVG runs, by the policy of every answer.
+ * not sniff another type (`control-routes.ts`). Nothing in an SVG runs, by the policy of every
+ * answer.
  */
 const imageRoute = route({
   name: 'images.get',
