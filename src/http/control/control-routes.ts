@@ -14,14 +14,13 @@ import type { Credentials } from '../credentials.ts';
 import { inProcessDepth } from '../loopback-listeners.ts';
 import { AUDIT_ROUTES } from './audit.ts';
 import { authenticate } from './authenticate.ts';
-import { BLOCK_ROUTES } from './components/blocks.ts';
-import { ChoiceFetch } from './components/choice-fetch.ts';
-import { RENDER_ROUTES } from './components/render.ts';
-import { Renderer } from './components/renderer.ts';
-import { Unfurling } from './components/unfurling.ts';
+import { BLOCK_ROUTES } from './blocks.ts';
 import { CONTENT_ROUTES } from './content.ts';
 import type { Control, ControlParts } from './control.ts';
 import { DELIVERY_ROUTES } from './deliveries.ts';
+import { ChoiceFetch } from './drawing/choice-fetch.ts';
+import { Renderer } from './drawing/renderer.ts';
+import { Unfurling } from './drawing/unfurling.ts';
 import { EVENT_ROUTES } from './events.ts';
 import { COMPLETION_ROUTES } from './installations/completions.ts';
 import { CONFIGURATION_ROUTES } from './installations/configuration.ts';
@@ -48,6 +47,7 @@ import {
 import { type Product, productApiRoutes } from './product/product-api.ts';
 import { STATEMENT_KEY_ROUTES } from './product/statement-keys.ts';
 import { Rates } from './rates.ts';
+import { RENDER_ROUTES } from './render.ts';
 import { described, registerRoutes, withOptionalBodies } from './route.ts';
 import { TOKEN_ROUTES } from './tokens.ts';
 

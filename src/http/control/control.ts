@@ -12,9 +12,9 @@ import type { UploadBudget } from '../../publish/upload-budget.ts';
 import type { Store } from '../../store/store.ts';
 import type { RuntimeTokens } from '../../targets/runtime-tokens.ts';
 import type { Origins, TargetResolver } from '../../targets/target-resolver.ts';
-import type { ChoiceFetch } from './components/choice-fetch.ts';
-import type { Renderer } from './components/renderer.ts';
-import type { Unfurling } from './components/unfurling.ts';
+import type { ChoiceFetch } from './drawing/choice-fetch.ts';
+import type { Renderer } from './drawing/renderer.ts';
+import type { Unfurling } from './drawing/unfurling.ts';
 import type { Followers } from './following/followers.ts';
 import type { Rates } from './rates.ts';
 

@@ -2,7 +2,7 @@
  * Matching a pasted URL against block patterns is bounded, and yields to the event loop.
  */
 import { expect, test } from 'vitest';
-import { Unfurling } from '../../../src/http/control/components/unfurling.ts';
+import { Unfurling } from '../../../src/http/control/drawing/unfurling.ts';
 import {
   coversUrl,
   readUnfurlPattern,

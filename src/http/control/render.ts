@@ -9,17 +9,18 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { AnnexError } from '../../../errors.ts';
-import { CHOICES_URL_CHARS_MAX } from '../../../model/contentkit/choice-page.ts';
-import { isObject, type JsonObject } from '../../../model/contentkit/contentkit-values-check.ts';
-import { type TargetName, wholeInstallation } from '../../../model/installation.ts';
-import { LEVELS, type Level } from '../../../model/level.ts';
-import type { Target } from '../../../model/target.ts';
-import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
-import { nestedCaller } from '../../client-caller.ts';
-import { principalOf } from '../authenticate.ts';
-import type { Control } from '../control.ts';
-import { contentTag, IfNoneMatch, isKnownTag } from '../entity-tag.ts';
+import { AnnexError } from '../../errors.ts';
+import { CHOICES_URL_CHARS_MAX } from '../../model/contentkit/choice-page.ts';
+import { isObject, type JsonObject } from '../../model/contentkit/contentkit-values-check.ts';
+import { type TargetName, wholeInstallation } from '../../model/installation.ts';
+import { LEVELS, type Level } from '../../model/level.ts';
+import type { Target } from '../../model/target.ts';
+import { unknownIntegration } from '../../model/unknown-name-errors.ts';
+import { nestedCaller } from '../client-caller.ts';
+import { principalOf } from './authenticate.ts';
+import type { Control } from './control.ts';
+import type { RenderInput } from './drawing/renderer.ts';
+import { contentTag, IfNoneMatch, isKnownTag } from './entity-tag.ts';
 import {
   callableTarget,
   TARGET_NOUNS,
@@ -27,10 +28,9 @@ import {
   TARGET_PATHS,
   TARGET_TAGS,
   targetNameOf,
-} from '../installations/targets.ts';
-import { route } from '../route.ts';
-import { Name, Place } from '../schemas.ts';
-import type { RenderInput } from './renderer.ts';
+} from './installations/targets.ts';
+import { route } from './route.ts';
+import { Name, Place } from './schemas.ts';
 
 /** The `id` of a component, or of a block. */
 export const ComponentId = Type.String({ minLength: 1, maxLength: 256 });

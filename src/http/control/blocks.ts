@@ -11,20 +11,20 @@
  */
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { AnnexError } from '../../../errors.ts';
-import { DATA_DEPTH_MAX, isDeeper } from '../../../model/contentkit/contentkit-values-check.ts';
-import { imageUrl } from '../../../model/endpoint-urls.ts';
-import { blocksInMarkdown, blockToMarkdown } from '../../../model/manifest/block-markdown.ts';
-import { UNFURLED_CHARS_MAX } from '../../../model/manifest/unfurl-pattern.ts';
-import { mayInstallFor } from '../../../model/principal.ts';
-import type { BlockHome, InstalledBlock } from '../../../store/installations/installed-blocks.ts';
-import { holderOf } from '../authenticate.ts';
-import type { Control } from '../control.ts';
-import { BlockView, blockMembers } from '../integrations/manifest-view.ts';
-import { PAGE_QUERY, PageOf, pageAnswer, pageRequest } from '../lists.ts';
-import { route } from '../route.ts';
-import { Name, Organization, Place } from '../schemas.ts';
+import { AnnexError } from '../../errors.ts';
+import { DATA_DEPTH_MAX, isDeeper } from '../../model/contentkit/contentkit-values-check.ts';
+import { imageUrl } from '../../model/endpoint-urls.ts';
+import { blocksInMarkdown, blockToMarkdown } from '../../model/manifest/block-markdown.ts';
+import { UNFURLED_CHARS_MAX } from '../../model/manifest/unfurl-pattern.ts';
+import { mayInstallFor } from '../../model/principal.ts';
+import type { BlockHome, InstalledBlock } from '../../store/installations/installed-blocks.ts';
+import { holderOf } from './authenticate.ts';
+import type { Control } from './control.ts';
+import { BlockView, blockMembers } from './integrations/manifest-view.ts';
+import { PAGE_QUERY, PageOf, pageAnswer, pageRequest } from './lists.ts';
 import { anyObject, ComponentId, DRAWN, SHOWN_TO } from './render.ts';
+import { route } from './route.ts';
+import { Name, Organization, Place } from './schemas.ts';
 
 /** Members of a query or body: the organization and space of the menu. */
 const MENU_OF = {
