@@ -1,6 +1,6 @@
 /**
  * An HTTP client that prints each request and answer as a few readable lines, and collects unmet
- * expectations.
+ * expectations. Where it is brief, it prints only what it is told to.
  */
 
 /** A request to show and send; at most one of `json` and `form`. */
@@ -25,33 +25,44 @@ const TOKEN_CHARS_SHOWN = 18;
 export class Transcript {
   readonly surprises: string[] = [];
   readonly #print: (text: string) => void;
+  readonly #isVerbose: boolean;
   #steps = 0;
 
-  constructor(print: (text: string) => void) {
+  constructor(print: (text: string) => void, isVerbose: boolean) {
     this.#print = print;
+    this.#isVerbose = isVerbose;
+  }
+
+  /** Prints a line where each request is shown. */
+  detail(text: string): void {
+    if (this.#isVerbose) this.#print(text);
+  }
+
+  /** Prints a line where requests are not shown. */
+  tell(text: string): void {
+    if (!this.#isVerbose) this.#print(text);
   }
 
   title(text: string): void {
     this.#steps += 1;
-    this.#print(`\n── ${this.#steps}. ${text}`);
+    this.detail(`\n── ${this.#steps}. ${text}`);
   }
 
   async exchange(sent: Sent): Promise<Exchange> {
     const { method, url, token, json, form } = sent;
-    this.#print(`   → ${method} ${url}`);
-    if (token) this.#print(`     authorization: Bearer ${token.slice(0, TOKEN_CHARS_SHOWN)}…`);
-    if (json !== undefined) this.#print(`     ${JSON.stringify(json)}`);
+    this.detail(`   → ${method} ${url}`);
+    if (token) this.detail(`     authorization: Bearer ${token.slice(0, TOKEN_CHARS_SHOWN)}…`);
+    if (json !== undefined) this.detail(`     ${JSON.stringify(json)}`);
     for (const [name, value] of form ?? []) {
-      this.#print(
-        `     ${name}: ${typeof value === 'string' ? value : `${value.name} (${value.size} bytes)`}`,
-      );
+      const shown = typeof value === 'string' ? value : `${value.name} (${value.size} bytes)`;
+      this.detail(`     ${name}: ${shown}`);
     }
     const response = await fetch(toRequest(sent));
     const text = await response.text();
     const parsed = parse(text);
-    this.#print(`   ← ${response.status} ${response.headers.get('content-type') ?? ''}`);
+    this.detail(`   ← ${response.status} ${response.headers.get('content-type') ?? ''}`);
     const shown = parsed === undefined ? text : JSON.stringify(redacted(parsed), null, 2);
-    this.#print(shown.slice(0, BODY_CHARS_SHOWN).replaceAll(/^/gm, '     '));
+    this.detail(shown.slice(0, BODY_CHARS_SHOWN).replaceAll(/^/gm, '     '));
     return { status: response.status, text, json: parsed };
   }
 

@@ -11,7 +11,7 @@ import { needs, pathOf } from '../../support/programs.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 
 const sourceOf = (path: string) => fileURLToPath(new URL(`../../../src/${path}`, import.meta.url));
-const PROGRAMS = { 'npm start': [sourceOf('main.ts')], 'annex serve': [sourceOf('cli/annex.ts'), 'serve'] };
+const PROGRAMS = { 'npm start': [sourceOf('main.ts')], 'annex serve': [sourceOf('local/annex.ts'), 'serve'] };
 type Program = keyof typeof PROGRAMS;
 
 async function started(program: Program, run: (words: readonly string[]) => ChildProcess) {

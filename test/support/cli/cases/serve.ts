@@ -59,7 +59,7 @@ export const SERVE_CASES: readonly CommandCase[] = [
   {
     command: 'demo',
     success: () => ({ words: ['demo', '--once'] }),
-    shows: /── 1\. A token for the platform.*\nEvery step succeeded\.\n$/s,
+    shows: /published and installed.*\nEvery step succeeded\.\n$/s,
     failures: [
       {
         title: 'an option that there is not',
