@@ -7,12 +7,13 @@
  * process with limits, and the host kills it, esbuild included, at its deadline. No tenant code
  * runs here.
  */
+import './esbuild-path.ts';
 import { Socket } from 'node:net';
 import type { Limits } from '../limits.ts';
 import { FrameReader, FrameWriter } from '../protocol/frames.ts';
 import { bundleCode, startBundler } from './bundle-code.ts';
 import type { BundleMessage } from './bundle-result.ts';
-import { DISKLESS_FLAG, ESBUILD_FLAG, SELF_TEST_FLAG } from './bundler-flags.ts';
+import { DISKLESS_FLAG, SELF_TEST_FLAG } from './bundler-flags.ts';
 import { openParcel, type Parcel, packParcel } from './bundler-message.ts';
 import { type BundleRequest, PIPE_FD, type ReadRequest } from './bundler-wire.ts';
 import { readUpload } from './reading/read-upload.ts';
@@ -95,8 +96,3 @@ async function selfTest(): Promise<void> {
 
 if (process.argv.includes(SELF_TEST_FLAG)) void selfTest();
 else new UploadProcess(new Socket({ fd: PIPE_FD }));
-
-const [path] = process.argv.flatMap((argument) =>
-  argument.startsWith(ESBUILD_FLAG) ? [argument.slice(ESBUILD_FLAG.length)] : [],
-);
-if (path !== undefined) process.env['ESBUILD_BINARY_PATH'] = path;
