@@ -4,20 +4,24 @@
  *
  * It exists only in a service that `annex dev --inspect` has started. It answers `/json/list` and
  * `/json/version` as Node's inspector does, and a WebSocket for each isolate, at a path that cannot
- * be guessed. It decides who may connect; messages pass through `debugger-connection.ts`.
+ * be guessed. It decides who may connect; messages pass through `DebuggerConnection`.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import type { InspectCell } from '../cells/cell-process.ts';
 import { within } from '../model/bounded-wait.ts';
-import { INSPECTION_BOUNDS } from '../protocol/inspection.ts';
+import {
+  FIRST_OWN_REQUEST,
+  type HostInspection,
+  INSPECTION_BOUNDS,
+  parseCellInspection,
+} from '../protocol/inspection.ts';
 import { ownerOf, scriptUrl } from '../protocol/wire.ts';
 import { VERSION } from '../version.ts';
-import { DebuggerConnection, RequestNumbers } from './debugger-connection.ts';
-import { InspectedTargets } from './inspected-targets.ts';
 import { type InspectionSettings, inspectionProblems, type Reach } from './inspection-settings.ts';
-import type { InspectorTarget } from './inspector-target.ts';
+import { InspectorTarget, type TargetListener } from './inspector-target.ts';
 import { scriptMapUrl } from './script-map.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -189,4 +193,191 @@ function requestRefusal({ headers }: IncomingMessage, port: number): string | un
   if (origin !== undefined && !ORIGINS.includes(origin))
     return 'The inspector answers no page, only Chrome DevTools and programs of this machine.\n';
   return undefined;
+}
+
+const REPLACED = 'The isolate has ended: its version was replaced, or it was not needed any more.';
+const TOO_SLOW = 'The debugger reads more slowly than the isolate writes.';
+
+/**
+ * The isolates of all cells that can be inspected, and the checks on what cells say about them.
+ *
+ * A cell is hostile even while it is inspected: it names its own isolates alone, sends no more than
+ * the host has given credit for, and is ended for anything else.
+ */
+export class InspectedTargets {
+  readonly #targets = new Map<string, InspectorTarget>();
+
+  /** All of them, the newest first: an editor attaches to the first one. */
+  get list(): readonly InspectorTarget[] {
+    return [...this.#targets.values()].reverse();
+  }
+
+  /** The target whose URL has this id. */
+  get(id: string): InspectorTarget | undefined {
+    return this.#targets.get(id);
+  }
+
+  /** Begins the inspection of one cell. */
+  readonly inspectCell: InspectCell = (send) => {
+    const own = new Map<number, InspectorTarget>();
+    let inFlightBytes = 0;
+    const credited = (message: HostInspection, body?: Uint8Array) => {
+      if (message.t === 'inspect-credit') inFlightBytes -= message.bytes;
+      send(message, body);
+    };
+    const drop = (number: number, target: InspectorTarget): void => {
+      own.delete(number);
+      this.#targets.delete(target.id);
+      target.ended();
+      target.release(REPLACED);
+    };
+    return {
+      receive: (head, body) => {
+        const message = parseCellInspection(head);
+        if (message === undefined) return false;
+        const number = message.target;
+        if (message.t === 'inspectable') {
+          if (own.has(number) || own.size >= INSPECTION_BOUNDS.targets) return false;
+          const { isolate, script } = message;
+          const target = new InspectorTarget({ number, isolate, script, send: credited });
+          own.set(number, target);
+          this.#targets.set(target.id, target);
+          return true;
+        }
+        const target = own.get(number);
+        if (target === undefined) return false;
+        switch (message.t) {
+          case 'inspected':
+            // Attack: a cell that was taken over fills the host's memory with unread messages.
+            if (inFlightBytes >= INSPECTION_BOUNDS.bytesInFlight) return false;
+            if (body.byteLength > INSPECTION_BOUNDS.messageBytes) return false;
+            inFlightBytes += body.byteLength;
+            target.receive(body);
+            return true;
+          case 'inspect-lost':
+            target.release(TOO_SLOW);
+            return true;
+          case 'inspect-ended':
+            target.ended();
+            return true;
+          case 'inspect-gone':
+            drop(number, target);
+            return true;
+        }
+      },
+      exited: () => {
+        for (const [number, target] of own) drop(number, target);
+      },
+    };
+  };
+}
+
+const SCRIPT_PARSED = '{"method":"Debugger.scriptParsed"';
+/** isolated-vm makes a second context for itself, in which no code of an integration runs. */
+const CONTEXT_CREATED = '{"method":"Runtime.executionContextCreated"';
+const DEFAULT_CONTEXT = '"name":"default"';
+const RESPONSE = /^\{"id":(\d{1,10})(?=[,}])/;
+/** Codes of RFC 6455, section 7.4.1. */
+const CLOSE = { goingAway: 1001, notProtocol: 1007 };
+/** Most that a reason may have, by RFC 6455, section 5.5. */
+const REASON_BYTES_MAX = 123;
+
+/**
+ * One debugger on a WebSocket and the isolate that it has: passes requests and messages on.
+ *
+ * Requests get numbers of the host, which no other connection uses: a late response to a debugger
+ * that has left reaches no other one. A debugger that sends faster than the isolate answers waits.
+ * The notice of the author's script gets the URL of its source map here, so that the isolate runs
+ * the script of production, byte for byte.
+ *
+ * Numbers of requests, unique in the host.
+ */
+class RequestNumbers {
+  #last = 0;
+
+  next(): number {
+    this.#last = (this.#last + 1) % FIRST_OWN_REQUEST;
+    return this.#last;
+  }
+}
+
+interface DebuggerConnectionParts {
+  readonly socket: WebSocket;
+  readonly target: InspectorTarget;
+  readonly numbers: RequestNumbers;
+  /** URL of the script's source map; undefined where there is none. */
+  readonly mapUrl: string | undefined;
+}
+
+class DebuggerConnection implements TargetListener {
+  readonly #parts: DebuggerConnectionParts;
+  /** The debugger's own id of each request without a response, by the number of the host. */
+  readonly #asked = new Map<number, number>();
+
+  constructor(parts: DebuggerConnectionParts) {
+    this.#parts = parts;
+    const { socket, target } = parts;
+    socket.on('message', (data, isBinary) => this.#request(data, isBinary));
+    socket.on('close', () => target.leave(this));
+    // A broken connection closes, which is where it is handled.
+    socket.on('error', () => undefined);
+  }
+
+  message(text: string, sent: () => void): void {
+    const own = RESPONSE.exec(text);
+    const passed = own === null ? this.#notification(text) : this.#response(text, own);
+    if (passed === undefined) return sent();
+    return this.#parts.socket.send(passed, sent);
+  }
+
+  released(reason: string): void {
+    const { socket, target } = this.#parts;
+    target.leave(this);
+    socket.close(CLOSE.goingAway, Buffer.from(reason).subarray(0, REASON_BYTES_MAX).toString());
+  }
+
+  #request(data: RawData, isBinary: boolean): void {
+    const { socket, target, numbers } = this.#parts;
+    const request = isBinary ? undefined : parseRequest(String(data));
+    if (request === undefined) return socket.close(CLOSE.notProtocol, 'not a request of the protocol');
+    const number = numbers.next();
+    this.#asked.set(number, request.id);
+    if (this.#asked.size >= INSPECTION_BOUNDS.requests) socket.pause();
+    return target.request(JSON.stringify({ ...request, id: number }));
+  }
+
+  /** @returns the response with the debugger's own id; undefined for one that it did not ask for */
+  #response(text: string, [whole, number]: RegExpExecArray): string | undefined {
+    const id = this.#asked.get(Number(number));
+    if (id === undefined) return undefined;
+    this.#asked.delete(Number(number));
+    if (this.#parts.socket.isPaused) this.#parts.socket.resume();
+    return `{"id":${id}${text.slice(whole.length)}`;
+  }
+
+  #notification(text: string): string | undefined {
+    if (text.startsWith(CONTEXT_CREATED) && text.includes(DEFAULT_CONTEXT)) return undefined;
+    const { mapUrl, target } = this.#parts;
+    if (mapUrl === undefined || !text.startsWith(SCRIPT_PARSED)) return text;
+    const notice = parsed(text) as { params?: { url?: unknown } } | undefined;
+    if (notice?.params?.url !== scriptUrl(target.script)) return text;
+    return JSON.stringify({ ...notice, params: { ...notice.params, sourceMapURL: mapUrl } });
+  }
+}
+
+/** A request with `id` as its first member, as the cell expects it. */
+function parseRequest(text: string): { id: number; method: string } | undefined {
+  const request = parsed(text);
+  if (typeof request !== 'object' || request === null) return undefined;
+  const { id, method, ...rest } = request as Record<string, unknown>;
+  if (!Number.isSafeInteger(id) || typeof method !== 'string') return undefined;
+  return { id: id as number, method, ...rest };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

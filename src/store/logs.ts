@@ -10,9 +10,8 @@
  *
  * Followers receive what a pass has written after its commit, without a read of the store. Without
  * followers, nothing of this costs anything. Where other nodes write to the same database, their
- * lines are looked for (`log-poll.ts`).
+ * lines are looked for (`LogPoll`).
  */
-
 import { bulk, type ColumnValue, runForEach, TEXT, WHOLE } from '../database/bulk.ts';
 import { type Page, type PageRequest, page } from '../database/page.ts';
 import { Sequence } from '../database/sequence.ts';
@@ -23,9 +22,8 @@ import type { Limits } from '../limits.ts';
 import type { RandomBytes } from '../model/identifiers.ts';
 import { integrationKeyIn } from '../model/target.ts';
 import { LOG_LEVELS, type LogLevel } from '../protocol/wire.ts';
-import { FollowedLogs } from './followed-logs.ts';
+import { FollowedLogs, LogPoll } from './followed-logs.ts';
 import { type LogLine, lineOf, type StoredLine } from './log-lines.ts';
-import { LogPoll } from './log-poll.ts';
 
 const BUFFERED_BYTES = 8 * 1024 * 1024;
 const BUFFERED_BYTES_PER_INSTALLATION = 256 * 1024;

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CellProcess, type InspectedCell } from '../../src/cells/cell-process.ts';
-import { InspectedTargets } from '../../src/inspector/inspected-targets.ts';
+import { InspectedTargets } from '../../src/inspector/inspector.ts';
 import { buildCell, type CellBuild } from '../../src/launch/cell-build.ts';
 import { CellLauncher } from '../../src/launch/cell-launch.ts';
 import { DEFAULT_LIMITS } from '../../src/limits.ts';

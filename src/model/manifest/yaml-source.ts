@@ -6,10 +6,19 @@
  * aliases that contain themselves, and nesting that overflows the stack of later readers. Does not
  * interpret the values.
  */
-import { type Document, isAlias, isMap, isScalar, isSeq, type Pair, parseDocument, type Scalar } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  type Pair,
+  parseDocument,
+  type Scalar,
+  type YAMLParseError,
+} from 'yaml';
 import { type Problem, problem } from '../problem.ts';
-import { syntaxFaults } from './yaml-faults.ts';
-import { structureFault } from './yaml-structure.ts';
 
 /**
  * The parser takes up to 6 µs per byte on dense text, so this size blocks the host for less than
@@ -237,3 +246,211 @@ const offsetOf = (node: unknown): number | undefined =>
 /** A path as one string (RFC 6901). */
 const pointer = (path: YamlPath): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+
+interface StructureBounds {
+  /** Nested collections. */
+  readonly depthMax: number;
+  readonly nodesMax: number;
+}
+
+interface StructureFault {
+  readonly message: string;
+  /** Offset in the text. */
+  readonly offset: number;
+}
+
+/** Control tokens of the lexer, which are not part of the text. */
+const DOCUMENT = '\x02';
+const FLOW_END = '\x18';
+const SCALAR = '\x1f';
+
+/**
+ * Checks nesting and size of a YAML text before the parser builds nodes from it.
+ *
+ * The parser is recursive and allocates an object for each token. Attack: 64 KiB of text with
+ * 65,000 brackets, which overflow its stack, or with 32,000 values, which take most of a second.
+ * The lexer alone is a loop, so its tokens are counted here: open collections, and values. Refuses
+ * only texts that would be refused later.
+ *
+ * @returns the first place at which the text exceeds a bound; undefined where it exceeds none
+ */
+function structureFault(text: string, bounds: StructureBounds): StructureFault | undefined {
+  const nesting = new Nesting();
+  let [offset, lineStart, nodes] = [0, 0, 0];
+  let isContent = false;
+  for (const lexeme of new Lexer().lex(text)) {
+    if (!isContent && isNode(lexeme)) nodes += 1;
+    // Every value has at most one key, and both are counted.
+    if (nodes > 2 * bounds.nodesMax) {
+      return { message: `The file has more than ${bounds.nodesMax} values.`, offset };
+    }
+    if (lexeme === SCALAR || lexeme === DOCUMENT || lexeme === FLOW_END) {
+      isContent = lexeme === SCALAR;
+      continue;
+    }
+    // The content of a scalar has no structure.
+    nesting.take(isContent ? 'text' : lexeme, offset - lineStart);
+    isContent = false;
+    // The innermost of `depthMax` nested values may itself be a collection.
+    if (nesting.depth > bounds.depthMax + 1) {
+      return { message: `Values are nested more than ${bounds.depthMax} deep.`, offset };
+    }
+    offset += lexeme.length;
+    const lineBreak = lexeme.lastIndexOf('\n');
+    if (lineBreak >= 0) {
+      lineStart = offset - (lexeme.length - lineBreak - 1);
+      nesting.endLine();
+    }
+  }
+  return undefined;
+}
+
+/** Whether a token begins a value: a scalar, a list, a map or an alias. */
+const isNode = (lexeme: string): boolean =>
+  lexeme === SCALAR || lexeme === '[' || lexeme === '{' || (lexeme.startsWith('*') && lexeme.length > 1);
+
+/**
+ * Counts open collections. Maps nested by indentation alone are not counted: each needs a line
+ * longer than the last, so there are too few to overflow a stack.
+ */
+class Nesting {
+  #flow = 0;
+  /** Columns of open `-` and `?` indicators, ascending. */
+  readonly #indicators: number[] = [];
+  /** Colons in the current line; a valid line has few. */
+  #colons = 0;
+  #lineBegun = false;
+
+  get depth(): number {
+    return this.#flow + Math.max(this.#indicators.length, this.#colons);
+  }
+
+  take(lexeme: string, column: number): void {
+    if (/^\s*$/.test(lexeme) || lexeme.startsWith('#')) return;
+    const isIndicator = this.#flow === 0 && (lexeme === '-' || lexeme === '?');
+    if (!this.#lineBegun && this.#flow === 0) this.#closeFrom(column);
+    this.#lineBegun = true;
+    if (isIndicator) this.#indicators.push(column);
+    else if (lexeme === '[' || lexeme === '{') this.#flow += 1;
+    else if (lexeme === ']' || lexeme === '}') this.#flow = Math.max(0, this.#flow - 1);
+    else if (lexeme === ':' && this.#flow === 0) this.#colons += 1;
+  }
+
+  endLine(): void {
+    this.#lineBegun = false;
+    this.#colons = 0;
+  }
+
+  /** A token at the start of a line closes all indicators at its column or to the right. */
+  #closeFrom(column: number): void {
+    while ((this.#indicators.at(-1) ?? -1) >= column) this.#indicators.pop();
+  }
+}
+
+interface SyntaxFault {
+  readonly message: string;
+  /** Offset in the text. */
+  readonly offset: number;
+  readonly hint?: string;
+}
+
+type ParserError = Pick<YAMLParseError, 'code' | 'message' | 'pos'>;
+
+const QUOTE_IT = 'Put the value in quotes.';
+
+/**
+ * Faults of YAML syntax in words of an author: what is meant by the parser's error, and where it
+ * begins. The parser reports an open quote where the text ends, and speaks of its own functions.
+ *
+ * No message has text of the manifest: a value may be a secret.
+ *
+ * @returns one fault for each cause: an open quote explains all errors behind it
+ */
+function syntaxFaults(errors: readonly ParserError[], text: string): readonly SyntaxFault[] {
+  if (errors.length === 0) return [];
+  const offsets = errors.map(({ pos }) => pos[0]).sort((one, other) => one - other);
+  const quote = openQuote(text, offsets);
+  const seen = new Set<number>();
+  const found: SyntaxFault[] = [];
+  for (const error of errors) {
+    const [offset] = error.pos;
+    if (seen.has(offset) || (quote !== undefined && offset >= quote)) continue;
+    seen.add(offset);
+    found.push(faultOf(error, text));
+  }
+  if (quote === undefined) return found;
+  const message = `The quote that opens here (${text[quote]}) is not closed on its line.`;
+  const hint = 'Close it, or put the whole value in the other kind of quotes.';
+  return [...found, { message, offset: quote, hint }];
+}
+
+function faultOf({ code, message, pos }: ParserError, text: string): SyntaxFault {
+  const [offset] = pos;
+  switch (code) {
+    case 'MULTIPLE_DOCS':
+      return {
+        message: 'A second document begins here; a manifest is one.',
+        offset,
+        hint: 'Remove the line "---" or "..." and what follows, or put it in a file of its own.',
+      };
+    case 'BLOCK_AS_IMPLICIT_KEY':
+    case 'BLOCK_IN_FLOW':
+      return nestedKey(offset, text);
+    case 'MULTILINE_IMPLICIT_KEY':
+      return { message: 'A key has a colon and a space behind it, in the same line.', offset };
+    case 'BAD_SCALAR_START':
+      return { message: sentence(message), offset, hint: QUOTE_IT };
+    default:
+      return message.startsWith('Implicit map keys')
+        ? { message: 'A key has a colon and a space behind it, in the same line.', offset }
+        : { message: sentence(message), offset };
+  }
+}
+
+/** `a: b: c`, or a line that is indented below a value. */
+function nestedKey(offset: number, text: string): SyntaxFault {
+  const end = text.indexOf('\n', offset);
+  const line = text.slice(offset, end < 0 ? undefined : end);
+  if (/:(?:\s|$)/.test(line)) {
+    const message = 'The value has a colon and a space in it, which would make it a key.';
+    return { message, offset, hint: QUOTE_IT };
+  }
+  const next = text.slice(end + 1);
+  return {
+    message: 'This line is indented below a key that has a value already.',
+    offset: end + 1 + next.search(/\S|$/),
+    hint: 'Begin it in the same column as the key above.',
+  };
+}
+
+const CONTROL = [DOCUMENT, FLOW_END, SCALAR];
+
+const CLOSED = { '"': /^"(?:[^"\\]|\\[\s\S])*"$/, "'": /^'(?:[^']|'')*'$/ } as const;
+
+/**
+ * Offset of a quote that is not closed on its line: one without an end, or one that a later quote
+ * ends on another line, so that an error is just behind that one.
+ *
+ * @param errors offsets of errors, ascending
+ */
+function openQuote(text: string, errors: readonly number[]): number | undefined {
+  let offset = 0;
+  let before = '';
+  let next = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    const isText = before === SCALAR;
+    before = lexeme;
+    if (CONTROL.includes(lexeme)) continue;
+    const [quote] = lexeme;
+    if (!isText && (quote === '"' || quote === "'")) {
+      const end = offset + lexeme.length;
+      while ((errors[next] ?? end) < end) next += 1;
+      const isBehind = errors[next] !== undefined && text.slice(end, errors[next]).trim() === '';
+      if (!CLOSED[quote].test(lexeme) || (lexeme.includes('\n') && isBehind)) return offset;
+    }
+    offset += lexeme.length;
+  }
+  return undefined;
+}
+
+const sentence = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`);

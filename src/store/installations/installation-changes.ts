@@ -5,7 +5,7 @@
  * Changes of one installation and its targets are serialized: each locks the installation's row
  * until it commits. So no edit overwrites another, and lifecycle events have the order of the
  * commits. The changes themselves are in `installation-setup.ts`, `installation-edit.ts` and
- * `installation-removal.ts`.
+ * `installations.ts`.
  */
 
 import { announce, inNotices } from '../../database/notices.ts';

@@ -125,7 +125,7 @@ describe('layers', () => {
       inHost.add(path);
       waiting.push(...imports(path).flatMap((target) => (target.typeOnly ? [] : [target.path])));
     }
-    const parsers = ['archive', 'archive-links', 'archive-tree', 'tar', 'read-form', 'read-upload'];
+    const parsers = ['archive', 'archive-links', 'tar', 'read-form', 'read-upload'];
     const apart = [...parsers.map((name) => `src/bundle/reading/${name}.ts`), 'src/bundle/bundle-code.ts'];
     expect(apart.filter((path) => !sources.includes(path))).toEqual([]);
     expect(inHost.has('src/bundle/bundler.ts')).toBe(true);
