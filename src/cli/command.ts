@@ -3,9 +3,13 @@
  * the reference page and the tests. A command's file in `commands/` exports one of these, and
  * `commands/registry.ts` lists it. Nothing here parses or prints.
  */
+
+import type { Readable } from 'node:stream';
 import type { TSchema } from 'typebox';
-import type { CommandContext } from './context.ts';
-import type { ExitCode } from './terminal/failure.ts';
+import type { Annex } from '../../packages/client/src/index.ts';
+import type { Connection } from './profile/connection.ts';
+import type { ExitCode, Failure } from './terminal/failure.ts';
+import type { Output } from './terminal/output.ts';
 
 /** `--forward-to <url>` for the key `forwardTo`; a switch if it has no `value`. */
 export interface OptionSpec {
@@ -28,7 +32,7 @@ export interface OptionSpec {
 }
 
 /** A word of the command line that is no option, for the key's name in kebab case. */
-export interface ArgumentSpec {
+interface ArgumentSpec {
   readonly help: string;
   readonly optional?: true;
   /** The last one may take all words that are left; its value is an array. */
@@ -38,8 +42,8 @@ export interface ArgumentSpec {
   readonly parse?: (text: string) => unknown;
 }
 
-export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
-export type ArgumentSpecs = Readonly<Record<string, ArgumentSpec>>;
+type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+type ArgumentSpecs = Readonly<Record<string, ArgumentSpec>>;
 
 type Parsed<S> = S extends { parse: (text: string) => infer T }
   ? T
@@ -60,7 +64,7 @@ type ArgumentValue<S> = S extends { variadic: true }
     : Parsed<S>;
 
 /** Values of all arguments and options, by their keys. */
-export type Input<A, O> = { readonly [K in keyof A]: ArgumentValue<A[K]> } & {
+type Input<A, O> = { readonly [K in keyof A]: ArgumentValue<A[K]> } & {
   readonly [K in keyof O]: OptionValue<O[K]>;
 };
 
@@ -75,7 +79,7 @@ export interface Example {
  */
 export type ExitMeanings = Readonly<Partial<Record<ExitCode, string>>>;
 
-export interface CommandSpec<A extends ArgumentSpecs, O extends OptionSpecs> {
+interface CommandSpec<A extends ArgumentSpecs, O extends OptionSpecs> {
   /** The word that selects it. */
   readonly name: string;
   /** One line for the list of commands: a verb first, no full stop. */
@@ -145,3 +149,34 @@ export const isGroup = (entry: Command | CommandGroup): entry is CommandGroup =>
 /** `forwardTo` → `forward-to`. */
 export const kebab = (key: string): string =>
   key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+export interface CommandContext {
+  readonly output: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The folder that relative paths are resolved against. */
+  readonly cwd: string;
+  readonly stdin: Readable;
+  readonly isTerminal: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
+  /** Aborts on SIGINT and SIGTERM, and when the reader of standard output has gone. */
+  readonly signal: AbortSignal;
+  /** The value of `--profile`. */
+  readonly profile: string | undefined;
+  /**
+   * URL and token of the service: of the variables, the profile, or the service of this folder.
+   *
+   * @throws Failure where there is none
+   */
+  connection(): Promise<Connection>;
+  /**
+   * The API of that service. What it throws is explained where all failures are: let it pass.
+   *
+   * @throws Failure where there is no token
+   */
+  client(): Promise<Annex>;
+  /** The API of another service, or with another token, which is from `tokenFrom`. */
+  readonly clientOf: (url: string, token: string | undefined, tokenFrom: string) => Annex;
+  /** What the service's answer means, for commands that report a failure as data. */
+  readonly explain: (cause: unknown) => Failure;
+  /** Versions of this program and of the service that answered; undefined if it tells none. */
+  readonly versions: () => readonly [string, string | undefined];
+}

@@ -5,16 +5,15 @@
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { CommanderError } from 'commander';
-import { AnnexError } from '../../packages/client/src/index.ts';
+import { type Annex, AnnexError } from '../../packages/client/src/index.ts';
+import { nearest } from '../model/spelling-hint.ts';
 import { VERSION } from '../version.ts';
-import type { Command, CommandGroup } from './command.ts';
-import type { CommandContext } from './context.ts';
-import { ServiceAccess } from './profile/service-access.ts';
+import type { Command, CommandContext, CommandGroup } from './command.ts';
+import { ServiceAccess } from './profile/connection.ts';
 import { type GlobalOptions, makeProgram, usageOf } from './program.ts';
 import { explain } from './terminal/explain.ts';
-import { EXIT, type Failure, UsageError } from './terminal/failure.ts';
+import { EXIT, Failure, UsageError } from './terminal/failure.ts';
 import { Output, paint } from './terminal/output.ts';
-import { withNearestIntegration } from './traffic/nearest-integration.ts';
 
 const COLUMNS = 100;
 /** Added to the signal number for the exit code, as shells do. */
@@ -201,4 +200,19 @@ function colours({ env, isTerminal }: ProcessEnvironment, argv: readonly string[
   const isOff =
     optionWords(argv).includes('--no-color') || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb';
   return { stdout: isTerminal.stdout && !isOff, stderr: isTerminal.stderr && !isOff };
+}
+
+/** Names that a wrong one is compared with. */
+const COMPARED_MAX = 1_000;
+
+/** @returns the error itself where it is of another kind */
+async function withNearestIntegration(client: Annex, wrong: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof AnnexError) || error.code !== 'INTEGRATION_UNKNOWN') return error;
+  const names: string[] = [];
+  for await (const { name } of client.integrations.all()) if (names.push(name) >= COMPARED_MAX) break;
+  const near = nearest(wrong, names);
+  const { code, status, message } = error;
+  const hint =
+    near === undefined ? '`annex integrations list` shows those that it sees.' : `Did you mean ${near}?`;
+  return new Failure(message, { code, status, hint, cause: error });
 }

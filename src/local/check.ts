@@ -1,12 +1,14 @@
 /** `annex check`: finds out whether a publish would succeed, and stores nothing. */
 import Type from 'typebox';
 import { Annex, type Checked } from '../../packages/client/src/index.ts';
+import type { CommandContext } from '../cli/command.ts';
 import { type Command, defineCommand } from '../cli/command.ts';
-import type { CommandContext } from '../cli/context.ts';
 import { EXIT } from '../cli/terminal/failure.ts';
 import { printProblems } from '../cli/terminal/problem-report.ts';
 import { compilerOf, compilerProblems } from '../cli/upload/compiler-check.ts';
 import {
+  type Asked,
+  askService,
   FOLDER_ARGUMENTS,
   FOLDER_OPTIONS,
   joinProblems,
@@ -18,10 +20,7 @@ import {
   SECRET_OPTIONS,
   valuesOf,
 } from '../cli/upload/prepared-upload.ts';
-import { type Asked, askService } from '../cli/upload/publish-upload.ts';
-import { uploadForm } from '../cli/upload/upload-form.ts';
-import { uploadProgress } from '../cli/upload/upload-progress.ts';
-import { sizeText, weightOf } from '../cli/upload/upload-size.ts';
+import { sizeText, uploadForm, uploadProgress, weightOf } from '../cli/upload/upload-form.ts';
 import { isError } from '../model/problem.ts';
 
 const TEMPORARY = 'a temporary service';

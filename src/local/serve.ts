@@ -77,6 +77,5 @@ export const serve: Command = defineCommand({
         output.talk('In another terminal, in this folder: annex new hello && annex publish hello');
       },
     });
-    return undefined;
   },
 });

@@ -6,8 +6,8 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import Type from 'typebox';
+import type { CommandContext } from '../command.ts';
 import { type Command, defineCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
 import { Failure, UsageError } from '../terminal/failure.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -75,7 +75,6 @@ export const api: Command = defineCommand({
     output.result(value, () => {
       if (received !== '') output.json(value);
     });
-    return undefined;
   },
 });
 

@@ -5,13 +5,13 @@
  */
 import Type from 'typebox';
 import type { Annex, Installation, LogLine } from '../../../packages/client/src/index.ts';
+import type { CommandContext } from '../command.ts';
 import { type Command, defineCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
 import { EXIT, Failure, UsageError } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
-import { findInstallation, INSTALLATION_HELP, installationWord } from '../traffic/installation-name.ts';
-import { piecesOf } from '../traffic/log-line.ts';
-import { givenBytes } from '../traffic/option-files.ts';
+import { findInstallation, INSTALLATION_HELP, installationWord } from '../traffic/installation.ts';
+import { piecesOf } from '../traffic/log-lines.ts';
+import { givenBytes } from '../traffic/option-values.ts';
 
 /** Bytes of an answer that `--json` holds. */
 const BODY_BYTES_MAX = 8 * 1024 * 1024;

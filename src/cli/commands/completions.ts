@@ -151,6 +151,5 @@ export const completionsOf = (entries: () => readonly (Command | CommandGroup)[]
     async run({ output }, { shell }) {
       const script = SCRIPTS[shell](placesOf(entries()));
       output.result({ shell, script }, () => output.line(script.trimEnd()));
-      return undefined;
     },
   });

@@ -4,10 +4,10 @@ import type { DeliveryChange } from '../../../packages/client/src/index.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
 import { UsageError } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
-import { rowOf, STATES, showChange, stateOf, TITLES } from '../traffic/delivery-change.ts';
+import { rowOf, STATES, showChange, stateOf, TITLES } from '../traffic/deliveries.ts';
 import { follow } from '../traffic/follow-stream.ts';
-import { findInstallation, INSTALLATION_HELP, installationWord } from '../traffic/installation-name.ts';
-import { moment, wholeNumber } from '../traffic/time-options.ts';
+import { findInstallation, INSTALLATION_HELP, installationWord } from '../traffic/installation.ts';
+import { moment, wholeNumber } from '../traffic/option-values.ts';
 
 const SHOWN = 20;
 const PAGE = 100;

@@ -1,8 +1,24 @@
-/** `annex installations`: where integrations are installed. */
+/**
+ * `annex installations`, `install`, `uninstall`, `pause` and `resume`: where integrations are
+ * installed, in organizations and in their spaces and sites.
+ */
 import Type from 'typebox';
-import type { Annex } from '../../../packages/client/src/index.ts';
-import { type Command, defineCommand } from '../command.ts';
-import { idOf, statusOf, TARGET, type TargetView } from '../installation/target-view.ts';
+import { type Annex, AnnexError } from '../../../packages/client/src/index.ts';
+import { type Command, type CommandContext, defineCommand } from '../command.ts';
+import { UsageError } from '../terminal/failure.ts';
+import {
+  findInstallation,
+  INSTALLATION_HELP,
+  idOf,
+  installationWord,
+  nameOf,
+  PLACE,
+  showTarget,
+  statusOf,
+  TARGET,
+  type TargetView,
+  targetPath,
+} from '../traffic/installation.ts';
 
 export const installations: Command = defineCommand({
   name: 'installations',
@@ -33,11 +49,127 @@ export const installations: Command = defineCommand({
       );
       if (items.length === 0) output.talk('There is none: `annex install` makes one.');
     });
-    return undefined;
   },
 });
 
 async function* namesOf(annex: Annex, only: string | undefined): AsyncIterable<string> {
   if (only !== undefined) yield only;
   else for await (const { name } of annex.integrations.all()) yield name;
+}
+
+export const install: Command = defineCommand({
+  name: 'install',
+  summary: 'install an integration for an organization',
+  description: [
+    'Installs an integration for an organization. With --space or --site, adds the installation of this organization to that space or site, and installs it first if needed.',
+    'An installation whose configuration is incomplete is pending: `annex configure` completes it.',
+  ],
+  arguments: { integration: { help: 'name of the integration' } },
+  options: {
+    organization: { value: 'organization', required: true, help: 'the organization to install for' },
+    space: { value: PLACE.space.value, help: 'the space to install into' },
+    site: { value: PLACE.site.value, help: 'the site to install into' },
+    externalId: { value: 'id', repeatable: true, help: 'an id by which the integration finds it again' },
+    installToken: { value: 'token', help: 'token of the install link of an unlisted integration' },
+  },
+  examples: [
+    { line: 'annex install hello --organization acme', does: 'install it and print its endpoint' },
+    { line: 'annex install hello --organization acme --space garden', does: 'install it in one space' },
+  ],
+  json: TARGET,
+  async run({ output, client, signal }, { integration, space, site, ...given }) {
+    if (space !== undefined && site !== undefined)
+      throw new UsageError('--space and --site exclude each other: leave one out.');
+    const annex = await client();
+    const { organization, installToken } = given;
+    const externalIds = given.externalId.length > 0 ? { externalIds: given.externalId } : {};
+    const body = { organization, ...(installToken !== undefined && { installToken }) };
+    let made: unknown;
+    if (space === undefined && site === undefined) {
+      made = await annex.installations.create(integration, { ...body, ...externalIds }, { signal });
+    } else {
+      const word = `${integration}@${organization}`;
+      const { id } = await annex.installations
+        .create(integration, body, { signal })
+        .catch((error: unknown) => {
+          if (error instanceof AnnexError && error.code === 'INSTALLATION_EXISTS')
+            return findInstallation(annex, word);
+          throw error;
+        });
+      made =
+        space === undefined
+          ? await annex.sites.create(integration, id, { site: site ?? '', ...externalIds }, { signal })
+          : await annex.spaces.create(integration, id, { space, ...externalIds }, { signal });
+    }
+    const target = made as TargetView;
+    output.result(target, () => showTarget(output, target));
+  },
+});
+
+export const uninstall: Command = defineCommand({
+  name: 'uninstall',
+  summary: 'remove an installation with all its data',
+  description: [
+    'Removes an installation with its configuration, logs and deliveries that wait, or only its part in a space or a site. Nothing of it can be restored.',
+  ],
+  arguments: { installation: { help: INSTALLATION_HELP, parse: installationWord } },
+  options: PLACE,
+  examples: [
+    { line: 'annex uninstall hello@acme', does: 'remove the installation of "acme"' },
+    { line: 'annex uninstall hello@acme --space garden', does: 'remove it from one space' },
+  ],
+  json: Type.Object({ installation: Type.String(), uninstalled: Type.Literal(true) }),
+  async run({ output, client, signal }, { installation: word, ...place }) {
+    const annex = await client();
+    const installation = await findInstallation(annex, word);
+    await annex.request('DELETE', targetPath(installation, place), { answer: 'none', options: { signal } });
+    output.result({ installation: installation.id, uninstalled: true }, () =>
+      output.line(`${nameOf(installation)} is removed${place.space || place.site ? ' there' : ''}.`),
+    );
+  },
+});
+
+export const pause: Command = defineCommand({
+  name: 'pause',
+  summary: 'stop events and calls of an installation',
+  description: [
+    'Pauses an installation, or its part in a space or a site. Until it is resumed, it gets no events and its endpoint answers 503.',
+  ],
+  arguments: { installation: { help: INSTALLATION_HELP, parse: installationWord } },
+  options: PLACE,
+  examples: [{ line: 'annex pause hello@acme', does: 'stop the installation of "acme" for now' }],
+  json: TARGET,
+  run: (context, input) => switchTarget(context, input, 'pause'),
+});
+
+export const resume: Command = defineCommand({
+  name: 'resume',
+  summary: 'let a paused installation work again',
+  description: [
+    'Resumes an installation, or its part in a space or a site: it is active, or pending if its configuration is not valid.',
+  ],
+  arguments: { installation: { help: INSTALLATION_HELP, parse: installationWord } },
+  options: PLACE,
+  examples: [{ line: 'annex resume hello@acme', does: 'let it work again' }],
+  json: TARGET,
+  run: (context, input) => switchTarget(context, input, 'resume'),
+});
+
+interface SwitchedTarget {
+  /** As the command line names it. */
+  readonly installation: string;
+  readonly space?: string | undefined;
+  readonly site?: string | undefined;
+}
+
+async function switchTarget(
+  { output, client, signal }: CommandContext,
+  { installation: word, ...place }: SwitchedTarget,
+  to: 'pause' | 'resume',
+): Promise<undefined> {
+  const annex = await client();
+  const path = targetPath(await findInstallation(annex, word), place);
+  const target = await annex.request<TargetView>('POST', `${path}/${to}`, { options: { signal } });
+  output.result(target, () => showTarget(output, target));
+  return undefined;
 }

@@ -1,6 +1,11 @@
-/** `annex integrations`: what is published on a service. */
+/**
+ * `annex integrations`, `versions` and `rollback`: what is published on a service, and which
+ * version of it runs.
+ */
 import Type from 'typebox';
+import type { Annex } from '../../../packages/client/src/index.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
+import { Failure, UsageError } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
 
 const INTEGRATION = {
@@ -35,7 +40,6 @@ const list: Command = defineCommand({
       );
       if (items.length === 0) output.talk('There is none yet: `annex publish` makes one.');
     });
-    return undefined;
   },
 });
 
@@ -63,7 +67,6 @@ const show: Command = defineCommand({
         rows.map(([title, value]) => [paint('dim', title), value]),
       );
     });
-    return undefined;
   },
 });
 
@@ -82,7 +85,6 @@ const remove: Command = defineCommand({
   async run({ output, client, signal }, { integration: name, cascade }) {
     await (await client()).integrations.delete(name, cascade ? { cascade } : {}, { signal });
     output.result({ name, deleted: true }, () => output.line(`${name} is deleted.`));
-    return undefined;
   },
 });
 
@@ -92,3 +94,82 @@ export const integrations: CommandGroup = {
   examples: [{ line: 'annex integrations list', does: 'see what is published' }],
   commands: [list, show, remove],
 };
+
+const VERSION = Type.Object({
+  version: Type.Integer(),
+  active: Type.Boolean(),
+  createdAt: Type.String(),
+});
+
+/** The argument that names a version. */
+export function versionNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageError(`a version is a whole number from 1 on; it is "${text}".`);
+}
+
+export const versions: Command = defineCommand({
+  name: 'versions',
+  summary: 'list the versions of an integration, newest first',
+  arguments: { integration: { help: 'name of the integration' } },
+  examples: [{ line: 'annex versions hello', does: 'see which version runs' }],
+  json: Type.Object({ integration: Type.String(), items: Type.Array(VERSION) }),
+  async run({ output, client, signal }, { integration }) {
+    const items = await Array.fromAsync((await client()).versions.all(integration, {}, { signal }));
+    output.result({ integration, items }, () => {
+      output.table(
+        ['VERSION', 'ACTIVE', 'PUBLISHED'],
+        items.map(({ version, active, createdAt }) => [
+          version,
+          active ? paint('green', 'active') : '',
+          paint('dim', createdAt),
+        ]),
+      );
+    });
+  },
+});
+
+export const rollback: Command = defineCommand({
+  name: 'rollback',
+  summary: 'activate an earlier version of an integration',
+  description: [
+    'Activates a version of an integration: the one before the active one, or the one that is named. Requests that arrive after the answer run it. Nothing is deleted, so a later version can be activated the same way.',
+  ],
+  arguments: {
+    integration: { help: 'name of the integration' },
+    version: {
+      help: 'number of the version; default: the one before the active one',
+      optional: true,
+      parse: versionNumber,
+    },
+  },
+  examples: [
+    { line: 'annex rollback hello', does: 'run the version before the active one again' },
+    { line: 'annex rollback hello 3', does: 'run version 3' },
+  ],
+  json: Type.Object({
+    integration: Type.String(),
+    version: Type.Integer(),
+    previous: Type.Integer({ description: 'The version that was active.' }),
+  }),
+  async run({ output, client, signal }, { integration, version: wanted }) {
+    const annex = await client();
+    const { version: previous } = await annex.integrations.get(integration, { signal });
+    const version = wanted ?? (await versionBefore(annex, integration, previous));
+    await annex.versions.activate(integration, version, { signal });
+    output.result({ integration, version, previous }, () =>
+      output.line(
+        version === previous
+          ? `${integration} runs version ${version} already.`
+          : `${integration} runs version ${version} (before: ${previous}).`,
+      ),
+    );
+  },
+});
+
+async function versionBefore(annex: Annex, integration: string, active: number): Promise<number> {
+  for await (const { version } of annex.versions.all(integration)) if (version < active) return version;
+  throw new Failure(`${integration} has no version before ${active}, which is active.`, {
+    code: 'VERSION_UNKNOWN',
+    hint: `\`annex versions ${integration}\` lists them.`,
+  });
+}

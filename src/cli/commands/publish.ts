@@ -4,13 +4,12 @@ import Type from 'typebox';
 import { variableOf } from '../../model/manifest/secrets.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import { isIn, realPath } from '../../real-files.ts';
+import type { CommandContext } from '../command.ts';
 import { type Command, defineCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
-import { installOnce } from '../installation/install-once.ts';
-import { pendingText } from '../installation/target-view.ts';
 import { Failure } from '../terminal/failure.ts';
 import { type Painted, paint } from '../terminal/output.ts';
 import { printProblems } from '../terminal/problem-report.ts';
+import { installOnce, pendingText } from '../traffic/installation.ts';
 import {
   FOLDER_ARGUMENTS,
   FOLDER_OPTIONS,
@@ -18,12 +17,11 @@ import {
   type PreparedUpload,
   prepareUpload,
   problemView,
+  publishUpload,
   SECRET_OPTIONS,
   valuesOf,
 } from '../upload/prepared-upload.ts';
-import { publishUpload } from '../upload/publish-upload.ts';
-import { uploadProgress } from '../upload/upload-progress.ts';
-import { sizeText, weightOf } from '../upload/upload-size.ts';
+import { sizeText, uploadProgress, weightOf } from '../upload/upload-form.ts';
 
 const INSTALLED = Type.Object({
   id: Type.String(),
@@ -100,7 +98,6 @@ export const publish: Command = defineCommand({
         if (status === 'pending') output.talk(pendingText({ integration, organization }));
       },
     );
-    return undefined;
   },
 });
 

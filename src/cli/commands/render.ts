@@ -1,18 +1,17 @@
 /** `annex render`: draws a component of an installation, optionally after an action. */
 import Type from 'typebox';
 import { type Annex, AnnexError, type Installation } from '../../../packages/client/src/index.ts';
+import type { CommandContext } from '../command.ts';
 import { type Command, defineCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
 import { showTree } from '../traffic/content-tree.ts';
 import {
   findInstallation,
   INSTALLATION_HELP,
   installationWord,
   targetPath,
-} from '../traffic/installation-name.ts';
-import { piecesOf } from '../traffic/log-line.ts';
-import { givenObject } from '../traffic/option-files.ts';
-import { errorsOf } from '../traffic/request-log.ts';
+} from '../traffic/installation.ts';
+import { errorsOf, piecesOf } from '../traffic/log-lines.ts';
+import { givenObject } from '../traffic/option-values.ts';
 
 interface Rendering {
   readonly type: string;

@@ -3,8 +3,8 @@
  * input, from a variable or from the person at the terminal, and is never shown.
  */
 import Type from 'typebox';
+import type { CommandContext } from '../command.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
 import { UsageError } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
 import { askSecret, secretOf } from '../terminal/secret-input.ts';
@@ -39,7 +39,6 @@ const list: Command = defineCommand({
       );
       if (items.length === 0) output.talk(`${integration} declares no secrets.`);
     });
-    return undefined;
   },
 });
 
@@ -66,7 +65,6 @@ const set: Command = defineCommand({
     const value = await valueFor(context, name, fromEnv);
     await annex.secrets.set(integration, { [name]: value }, { signal });
     output.result({ integration, secret: name }, () => output.line(`${name} of ${integration} is set.`));
-    return undefined;
   },
 });
 
@@ -99,7 +97,6 @@ const remove: Command = defineCommand({
   async run({ output, client, signal }, { integration, name }) {
     await (await client()).secrets.delete(integration, name, { signal });
     output.result({ integration, secret: name }, () => output.line(`${name} of ${integration} is removed.`));
-    return undefined;
   },
 });
 

@@ -4,7 +4,7 @@ import { basename, join, relative, resolve } from 'node:path';
 import Type from 'typebox';
 import { replaceFile } from '../../real-files.ts';
 import { type Command, defineCommand } from '../command.ts';
-import { versionNumber } from './versions.ts';
+import { versionNumber } from './integrations.ts';
 
 export const sourceMap: Command = defineCommand({
   name: 'source-map',
@@ -44,6 +44,5 @@ export const sourceMap: Command = defineCommand({
     output.result({ integration, version, files }, () => {
       for (const file of files) output.line(file);
     });
-    return undefined;
   },
 });

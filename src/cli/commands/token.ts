@@ -42,7 +42,6 @@ const create: Command = defineCommand({
       output.line(made.token);
       output.talk(`${made.id}, of kind ${made.kind}. It is shown only now; \`annex token revoke\` ends it.`);
     });
-    return undefined;
   },
 });
 
@@ -64,7 +63,6 @@ const list: Command = defineCommand({
         ]),
       );
     });
-    return undefined;
   },
 });
 
@@ -78,7 +76,6 @@ const revoke: Command = defineCommand({
   async run({ output, client, signal }, { id }) {
     await (await client()).tokens.delete(id, { signal });
     output.result({ id, revoked: true }, () => output.line(`${id} is revoked.`));
-    return undefined;
   },
 });
 

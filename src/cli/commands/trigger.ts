@@ -3,16 +3,15 @@ import Type from 'typebox';
 import type { Annex, Installation } from '../../../packages/client/src/index.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { EXIT, UsageError } from '../terminal/failure.ts';
-import { rowOf, TITLES } from '../traffic/delivery-change.ts';
-import { OUTCOMES_WAIT_MS, outcomesOf } from '../traffic/event-outcomes.ts';
+import { OUTCOMES_WAIT_MS, outcomesOf, rowOf, TITLES } from '../traffic/deliveries.ts';
 import {
   findInstallation,
   INSTALLATION_HELP,
   installationWord,
   targetPath,
-} from '../traffic/installation-name.ts';
+} from '../traffic/installation.ts';
+import { seconds } from '../traffic/option-values.ts';
 import { field, SAMPLES, sampleType, withFields } from '../traffic/sample-event.ts';
-import { seconds } from '../traffic/time-options.ts';
 import { DELIVERY } from './deliveries.ts';
 
 export const trigger: Command = defineCommand({

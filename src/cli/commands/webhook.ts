@@ -4,20 +4,19 @@
  */
 import Type from 'typebox';
 import type { Annex, WebhookSecret, WebhookTest } from '../../../packages/client/src/index.ts';
+import type { CommandContext } from '../command.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
-import type { CommandContext } from '../context.ts';
-import { PLACE } from '../installation/target-view.ts';
 import { EXIT } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
-import { rowOf, TITLES } from '../traffic/delivery-change.ts';
-import { OUTCOMES_WAIT_MS, outcomesOf } from '../traffic/event-outcomes.ts';
+import { OUTCOMES_WAIT_MS, outcomesOf, rowOf, TITLES } from '../traffic/deliveries.ts';
 import {
   findInstallation,
   INSTALLATION_HELP,
   installationWord,
+  PLACE,
   targetPath,
-} from '../traffic/installation-name.ts';
-import { duration, seconds } from '../traffic/time-options.ts';
+} from '../traffic/installation.ts';
+import { duration, seconds } from '../traffic/option-values.ts';
 import { DELIVERY } from './deliveries.ts';
 
 const INSTALLATION = { help: INSTALLATION_HELP, parse: installationWord } as const;
@@ -50,7 +49,6 @@ const secret: Command = defineCommand({
       context.output,
       await client.request('GET', `${path}/webhook-secret`, { options: { signal } }),
     );
-    return undefined;
   },
 });
 
@@ -85,7 +83,6 @@ const rotate: Command = defineCommand({
       options: { signal },
     });
     showSecret(context.output, rotated);
-    return undefined;
   },
 });
 

@@ -10,11 +10,13 @@
  * A token is sent only where it belongs. Attack: a variable, or a command line that was copied from
  * a page, names another URL, and its server receives the token of the profile.
  */
+
+import { BlockList, isIP } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
-import { Failure } from '../terminal/failure.ts';
-import { readPrivate } from './private-file.ts';
-import { ProfileFile, type Profiles, profileNamed } from './profile-file.ts';
-import { DEFAULT_URL, isLoopback, serviceUrl } from './service-url.ts';
+import { Annex } from '../../../packages/client/src/index.ts';
+import { type Asked, proxyFor } from '../terminal/explain.ts';
+import { Failure, UsageError } from '../terminal/failure.ts';
+import { ProfileFile, type Profiles, profileNamed, readPrivate } from './profile-file.ts';
 
 export const ADMIN_TOKEN_FILE = 'admin-token';
 /** Data folder of `annex serve` where none is named. */
@@ -32,7 +34,7 @@ export interface Connection {
   readonly profile: string | undefined;
 }
 
-export interface ConnectionQuery {
+interface ConnectionQuery {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** The value of `--profile`. */
@@ -128,3 +130,123 @@ async function profileInUse(
     token: token === undefined ? undefined : tokenOf(token, from),
   };
 }
+
+/** Where `annex serve` listens if nothing else is said. */
+export const DEFAULT_URL = 'http://127.0.0.1:7700';
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** @throws UsageError */
+export function serviceUrl(text: string, from: string): string {
+  const typed = text.trim();
+  const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(typed);
+  // A name without a scheme is reached over TLS, unless it is this machine.
+  const url = URL.parse(hasScheme ? typed : `http://${typed}`);
+  if (url === null || url.hostname === '')
+    throw new UsageError(`${from} is not a URL: "${typed}".`, { hint: `It looks like ${DEFAULT_URL}.` });
+  if (!['http:', 'https:'].includes(url.protocol))
+    throw new UsageError(`${from} must begin with http:// or https://; it is "${typed}".`);
+  if (url.username !== '' || url.password !== '')
+    throw new UsageError(`${from} must not have a user name or a password: the token is the credential.`);
+  if (url.search !== '' || url.hash !== '')
+    throw new UsageError(`${from} must end with its path, without "?" and "#".`);
+  if (!hasScheme && !isLoopback(url.href)) url.protocol = 'https:';
+  const href = url.href.replace(/(?<!\/)\/+$/, '');
+  return href.endsWith('/v1') ? href.slice(0, -'/v1'.length) : href;
+}
+
+/** Whether a URL leads to this machine alone. */
+export function isLoopback(url: string): boolean {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  if (host === 'localhost' || host.endsWith('.localhost')) return true;
+  const family = isIP(host);
+  return family !== 0 && LOOPBACK.check(host, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+const VERSION_HEADER = 'annex-version';
+
+interface ServiceAccessParts extends ConnectionQuery {
+  /** Version of this command line. */
+  readonly version: string;
+  /** Prints a warning. */
+  talk(text: string): void;
+}
+
+export class ServiceAccess {
+  readonly #parts: ServiceAccessParts;
+  #connection: Promise<Connection> | undefined;
+  #found: Pick<Connection, 'url' | 'tokenFrom'> | undefined;
+  #itsVersion: string | undefined;
+  #hasWarned = false;
+
+  constructor(parts: ServiceAccessParts) {
+    this.#parts = parts;
+  }
+
+  /** What was asked; undefined if nothing was. */
+  get asked(): Asked | undefined {
+    if (this.#found === undefined) return undefined;
+    const { url, tokenFrom } = this.#found;
+    const proxy = proxyFor(url, this.#parts.env);
+    return { url, tokenFrom, isLoopback: isLoopback(url), proxy, versions: this.versions };
+  }
+
+  get versions(): readonly [string, string | undefined] {
+    return [this.#parts.version, this.#itsVersion];
+  }
+
+  async connection(): Promise<Connection> {
+    this.#connection ??= findConnection(this.#parts);
+    const found = await this.#connection;
+    this.#found = found;
+    return found;
+  }
+
+  async client(): Promise<Annex> {
+    const { url, token, tokenFrom } = await this.connection();
+    if (token === undefined)
+      throw new Failure(`There is no token for ${url}.`, {
+        code: 'TOKEN_MISSING',
+        hint: `Log in (annex login ${url}), set ANNEX_TOKEN, or run the command in the folder of \`annex serve\`.`,
+      });
+    return this.clientOf(url, token, tokenFrom);
+  }
+
+  /** A client of another service, or with another token. */
+  clientOf(url: string, token: string | undefined, tokenFrom: string | undefined): Annex {
+    this.#found = { url, tokenFrom };
+    if (token !== undefined) this.#warnOfReaders(url);
+    const { version } = this.#parts;
+    return new Annex({ url, token, userAgent: `annex/${version}`, fetch: this.#fetch });
+  }
+
+  /** Attack: where nothing encrypts it, a reader on the way takes the token. */
+  #warnOfReaders(url: string): void {
+    if (this.#hasWarned || !url.startsWith('http:') || isLoopback(url)) return;
+    this.#hasWarned = true;
+    const { talk } = this.#parts;
+    talk(`warning: ${url} has no https://: everyone on the way to it can read the token.`);
+  }
+
+  readonly #fetch: typeof fetch = async (input, init) => {
+    const answer = await fetch(input, init);
+    this.#compare(answer.headers.get(VERSION_HEADER));
+    return answer;
+  };
+
+  /** Warns once where the two may not understand each other. */
+  #compare(its: string | null): void {
+    if (its === null || this.#itsVersion !== undefined) return;
+    this.#itsVersion = its;
+    const { version: own, talk } = this.#parts;
+    if (release(own) !== release(its))
+      talk(
+        `warning: the service is Annex ${its}, this command line is ${own}: they may differ in what they know.`,
+      );
+  }
+}
+
+/** Releases within one minor version know the same commands and routes. */
+const release = (version: string): string => version.split('.', 2).join('.');

@@ -1,6 +1,6 @@
 /** Follows a stream of the API, and says on standard error what becomes of its connection. */
 import { AnnexError } from '../../../packages/client/src/index.ts';
-import type { CommandContext } from '../context.ts';
+import type { CommandContext } from '../command.ts';
 import { Failure } from '../terminal/failure.ts';
 
 /** What a stream is of. */

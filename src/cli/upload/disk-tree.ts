@@ -7,14 +7,23 @@
  * `package-reach.ts` finds it to belong to the upload: as npm, pnpm, yarn and workspaces lay
  * packages out. Nothing else outside of the folder can be read. A link inside the folder or inside
  * a package that leaves it is refused.
+ *
+ * Paths on the disk are written as the resolver of imports writes paths: with slashes, and without
+ * one at the beginning. The root of the disk is the empty path.
  */
+
 import { readdirSync, statSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, sep } from 'node:path';
 import type { FileTree } from '../../imports/resolve-import.ts';
 import { readAt, realPath } from '../../real-files.ts';
-import { fromDisk, toDisk } from './disk-path.ts';
 import type { Exclusion } from './never-uploaded.ts';
 import { PackageReach } from './package-reach.ts';
+
+/** `/a/b` → `a/b`; on Windows `C:\a\b` → `C:/a/b`. */
+const fromDisk = (path: string): string => path.split(sep).join('/').replace(/^\//, '');
+
+/** The opposite of `fromDisk`. */
+export const toDisk = (path: string): string => (sep === '/' ? `/${path}` : path.split('/').join(sep));
 
 /** Most files, and most bytes of files, that are read. They bound memory; an upload has less. */
 const FILES_MAX = 20_000;
@@ -44,7 +53,7 @@ export interface Place {
   readonly path: string;
 }
 
-export interface ReadFile {
+interface ReadFile {
   readonly bytes: Uint8Array;
   /** Path without links, as `disk-path.ts` writes paths. */
   readonly real: string;

@@ -5,23 +5,21 @@
  * Nothing is sent here. What only the service can judge is not judged here: an upload is also made
  * of a folder with a wrong manifest or with broken code, so that one answer lists all problems.
  */
-import { statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
 import { resolveMapped } from '../../imports/tsconfig.ts';
 import { absentHint } from '../../model/manifest/absent-file.ts';
+import { findManifest } from '../../model/manifest/find-manifest.ts';
 import { assetsOf, imagesOf } from '../../model/manifest/image.ts';
-import type { Manifest } from '../../model/manifest/manifest.ts';
+import { checkManifest, type Manifest, type PlaceOf } from '../../model/manifest/manifest.ts';
+import { readYaml, YAML_BYTES_MAX } from '../../model/manifest/yaml-source.ts';
 import { type Problem, problem } from '../../model/problem.ts';
 import { readGiven, readInside, realPath } from '../../real-files.ts';
-import { toDisk } from './disk-path.ts';
-import { DiskTree, nameOf, type Place, pathOf } from './disk-tree.ts';
-import { manifestIn, pathsIn, type ReadManifest, readManifestFile } from './folder-manifest.ts';
-import { importProblem } from './import-problems.ts';
+import { DiskTree, nameOf, type Place, pathOf, toDisk } from './disk-tree.ts';
 import { exclusionBy, IGNORE_FILE, isSecretFile } from './never-uploaded.ts';
-import { layOut, type PackageLayout } from './package-layout.ts';
 import { folderFault, isOfHome, manifestFault } from './package-reach.ts';
-import { type FoundImport, type Reached, reachFiles } from './reach-files.ts';
-import { writtenConfigs } from './upload-tsconfig.ts';
+import { type FoundImport, importProblem, type Reached, reachFiles } from './reach-files.ts';
+import { layOut, type PackageLayout, writtenConfigs } from './upload-layout.ts';
 
 /** Largest `.annexignore` that is read. */
 const IGNORE_BYTES_MAX = 64 * 1024;
@@ -37,7 +35,7 @@ export interface FolderRequest {
   readonly script?: string;
 }
 
-export interface UploadedFile {
+interface UploadedFile {
   readonly bytes: Uint8Array;
   /** Absolute path of the file that it is. */
   readonly origin: string;
@@ -65,7 +63,7 @@ export interface FolderUpload {
 }
 
 /** A folder of which no upload can be made. */
-export interface Unreadable {
+interface Unreadable {
   readonly problems: readonly Problem[];
 }
 
@@ -256,4 +254,66 @@ function wrongImports(
       'Import the package by its name. If versions of it exclude each other, "npm dedupe" may help.';
     return [problem(message, { file: posix.join(wrong, importer.path), hint })];
   });
+}
+
+/** Folders below the given one in which a manifest is looked for. */
+const DEPTH_MAX = 3;
+/** Most names that are looked at. */
+const NAMES_MAX = 5_000;
+
+/** @returns the path of the manifest in the folder, or the problem: none, or several */
+export const manifestIn = (folder: string): string | Problem =>
+  findManifest(pathsIn(folder), (path) => {
+    const found = readGiven(folder, join(folder, path), YAML_BYTES_MAX);
+    return typeof found === 'object' ? String(found.bytes) : undefined;
+  });
+
+/** Paths of the files, the nearest first, without packages and hidden folders. */
+function pathsIn(folder: string): string[] {
+  const found: string[] = [];
+  const waiting: { readonly path: string; readonly depth: number }[] = [{ path: '', depth: 0 }];
+  for (const { path, depth } of waiting) {
+    for (const entry of readdirSync(join(folder, path), { withFileTypes: true })) {
+      if (found.length + waiting.length > NAMES_MAX) return found;
+      const inside = path === '' ? entry.name : `${path}/${entry.name}`;
+      if (!entry.isDirectory()) found.push(inside);
+      else if (depth < DEPTH_MAX && entry.name !== 'node_modules' && !entry.name.startsWith('.'))
+        waiting.push({ path: inside, depth: depth + 1 });
+    }
+  }
+  return found;
+}
+
+interface ReadManifest {
+  /** Absent where it has errors, or what it is depends on the operator's rules. */
+  readonly manifest?: Manifest;
+  /** Entrypoint as written; null where there is none, absent where it could not be read. */
+  readonly script?: string | null;
+  readonly placeOf: PlaceOf;
+}
+
+/**
+ * @param file path of the manifest in the upload, for positions
+ * @param environment name of the environment of the manifest
+ */
+function readManifestFile(bytes: Uint8Array, file: string, environment?: string): ReadManifest {
+  if (bytes.byteLength > YAML_BYTES_MAX) return { placeOf: () => ({ file, line: 1, column: 1 }) };
+  const source = readYaml(Buffer.from(bytes).toString('utf8'), file);
+  const parsed = checkManifest(source, {
+    // Only the operator knows which organizations are internal.
+    internalOrganizations: organizationsIn(source.value),
+    ...(environment !== undefined && { environment }),
+  });
+  const { placeOf } = parsed;
+  if (parsed.ok) return { manifest: parsed.manifest, script: parsed.manifest.script ?? null, placeOf };
+  return { placeOf, ...(parsed.script !== undefined && { script: parsed.script }) };
+}
+
+/** Every text that may be the organization of a manifest: also those of its environments. */
+function organizationsIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const { organization, envs } = value as { organization?: unknown; envs?: unknown };
+  const own = typeof organization === 'string' ? [organization] : [];
+  const others = typeof envs === 'object' && envs !== null ? Object.values(envs) : [];
+  return [...own, ...others.flatMap((one) => organizationsIn({ organization: one?.organization }))];
 }

@@ -1,17 +1,18 @@
 /**
- * What `check` and `publish` begin with: the upload of a folder, the values of its secrets, and the
- * problems that are found before anything is sent.
+ * What `check` and `publish` do with a folder: the upload of it, the values of its secrets, the
+ * problems that are found before anything is sent, and the check or publish by a service. A refusal
+ * is a list of problems, joined with those of the folder; every other failure is thrown.
  */
 import { join, relative, resolve } from 'node:path';
 import Type, { type Static } from 'typebox';
-import type { Annex } from '../../../packages/client/src/index.ts';
+import { type Annex, AnnexError, type Checked } from '../../../packages/client/src/index.ts';
 import { isError, type Problem } from '../../model/problem.ts';
-import type { CommandContext } from '../context.ts';
+import type { CommandContext } from '../command.ts';
 import { Failure } from '../terminal/failure.ts';
 import type { ReportedFiles } from '../terminal/problem-report.ts';
 import { type FolderUpload, folderUpload } from './folder-upload.ts';
 import { isOfAnnex, type SecretValues, secretValues } from './secret-values.ts';
-import { sizeProblems } from './upload-size.ts';
+import { sizeProblems, UPLOAD_MS, uploadForm } from './upload-form.ts';
 
 /** Options of the commands that read a folder. */
 export const FOLDER_ARGUMENTS = {
@@ -153,3 +154,69 @@ export const problemView = (
   ...(column !== undefined && { column }),
   ...(hint !== undefined && { hint }),
 });
+
+export interface Asked {
+  readonly checked?: Checked;
+  readonly problems: readonly Problem[];
+}
+
+/** Has a service check an upload. */
+export async function askService(annex: Annex, form: FormData, signal: AbortSignal): Promise<Asked> {
+  try {
+    const checked = await annex.integrations.check(form, { signal, timeoutMs: UPLOAD_MS, retries: 0 });
+    return { checked, problems: checked.warnings as readonly Problem[] };
+  } catch (error) {
+    return { problems: refusalOf(error) };
+  }
+}
+
+interface PublishRequest {
+  readonly secrets: SecretValues;
+  readonly overwriteSecrets: boolean;
+  readonly signal: AbortSignal;
+  /** Called with the number of bytes of each piece, as it is sent. */
+  readonly sent?: ((bytes: number) => void) | undefined;
+}
+
+/** What became of a publish: a version with its warnings, or the problems that refused it. */
+export type PublishOutcome =
+  | {
+      readonly ok: true;
+      readonly integration: string;
+      readonly version: number;
+      readonly problems: readonly Problem[];
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+export async function publishUpload(
+  annex: Annex,
+  prepared: PreparedUpload,
+  { secrets, overwriteSecrets, signal, sent }: PublishRequest,
+): Promise<PublishOutcome> {
+  const { problems: own, isSent } = await ownProblems(prepared, annex);
+  const form = () => uploadForm(prepared.upload, { secrets: secrets.values, overwriteSecrets, sent });
+  const refused = (its: readonly Problem[]) =>
+    ({ ok: false, problems: joinProblems(own, its, secrets.open) }) as const;
+  // Nothing is published, and the author sees the problems that the service has with the rest.
+  if (own.some(isError)) return refused(isSent ? (await askService(annex, form(), signal)).problems : []);
+  try {
+    const { integration, version, warnings } = await annex.integrations.publish(form(), {
+      signal,
+      timeoutMs: UPLOAD_MS,
+      retries: 0,
+    });
+    const problems = joinProblems(own, warnings as readonly Problem[], NONE_OPEN);
+    return { ok: true, integration, version, problems };
+  } catch (error) {
+    return refused(refusalOf(error));
+  }
+}
+
+const NONE_OPEN: SecretValues['open'] = new Map();
+
+/** @throws what is no refusal of an upload */
+function refusalOf(error: unknown): readonly Problem[] {
+  if (error instanceof AnnexError && error.code === 'PUBLISH_INVALID')
+    return error.problems as readonly Problem[];
+  throw error;
+}

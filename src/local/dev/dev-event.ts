@@ -1,10 +1,16 @@
 /**
- * What happens in a session of `annex dev`, as `--json` prints it, one a line, and as the page
- * receives it.
+ * What happens in a session of `annex dev`: as `--json` prints it, one a line, as the page receives
+ * it, and as people see it, one below the other.
  */
 import Type, { type Static } from 'typebox';
 import type { DeliveryChange, LogLine, Rendering } from '../../../packages/client/src/index.ts';
+import { type Output, paint } from '../../cli/terminal/output.ts';
+import { printProblems, type ReportedFiles } from '../../cli/terminal/problem-report.ts';
+import { showTree } from '../../cli/traffic/content-tree.ts';
+import { showChange } from '../../cli/traffic/deliveries.ts';
+import { showLine } from '../../cli/traffic/log-lines.ts';
 import { PROBLEM } from '../../cli/upload/prepared-upload.ts';
+import type { Problem } from '../../model/problem.ts';
 
 const ANY = Type.Object({}, { additionalProperties: Type.Unknown() });
 
@@ -49,9 +55,91 @@ export const DEV_EVENT = Type.Union([
 
 type Declared = Static<typeof DEV_EVENT>;
 
+/** Problems with the files that they are in, for a reader at a terminal. */
+export interface ProblemReport {
+  readonly problems: readonly Problem[];
+  readonly files: ReportedFiles;
+}
+
 /** The same with the types of the API. */
 export type DevEvent =
   | Exclude<Declared, { event: 'log' | 'delivery' | 'rendered' }>
   | { readonly event: 'log'; readonly line: LogLine }
   | { readonly event: 'delivery'; readonly change: DeliveryChange }
   | { readonly event: 'rendered'; readonly component: string; readonly rendering: Rendering };
+
+/** Events that a new listener gets first. */
+const KEPT_MAX = 300;
+
+export type Listener = (event: DevEvent) => void;
+
+export class EventFeed {
+  readonly #kept: DevEvent[] = [];
+  readonly #listeners = new Set<Listener>();
+
+  emit(event: DevEvent): void {
+    this.#kept.push(event);
+    if (this.#kept.length > KEPT_MAX) this.#kept.shift();
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  /** Calls it with the kept events, then with each new one. @returns ends it */
+  listen(listener: Listener): () => void {
+    for (const event of this.#kept) listener(event);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+export const KEYS_HELP = 'o open the page · r render · t trigger an event · c clear · q quit';
+
+export function showEvent(
+  output: Pick<Output, 'line'>,
+  event: DevEvent,
+  report: ProblemReport | undefined,
+): void {
+  switch (event.event) {
+    case 'started':
+      output.line(paint('bold', 'annex dev'), ` watches ${event.folder}. Ctrl-C ends it.`);
+      output.line('  page  ', paint('cyan', event.page));
+      output.line(`  API   ${event.service}`);
+      if (event.inspector !== undefined) output.line(`  debuggers  ${event.inspector}`);
+      return;
+    case 'live':
+      if (report !== undefined) printProblems(report.problems, report.files, output);
+      output.line(
+        paint('green', 'live '),
+        `${event.integration}, version ${event.version}`,
+        paint('dim', ` (${event.durationMs} ms)  ${event.endpoint}`),
+      );
+      if (event.status === 'pending')
+        output.line(paint('yellow', 'pending '), 'Its configuration is incomplete: the page has its form.');
+      return;
+    case 'refused':
+      if (report !== undefined) printProblems(report.problems, report.files, output);
+      output.line(
+        paint('red', 'not published '),
+        event.version === null ? 'Nothing is live yet.' : `Version ${event.version} goes on.`,
+      );
+      return;
+    case 'failed':
+      output.line(paint('red', 'error: '), event.message);
+      if (event.hint !== undefined) output.line(event.hint);
+      return;
+    case 'log':
+      return showLine(output, event.line);
+    case 'delivery':
+      return showChange(output, event.change);
+    case 'rendered':
+      output.line(paint('bold', event.component), event.rendering.type === 'element' ? '' : ' is complete');
+      if (event.rendering.type === 'element') showTree(output, event.rendering.element);
+      return;
+    case 'triggered':
+      output.line(
+        paint('dim', `posted ${event.type}, ${event.eventId}: ${deliveriesText(event.deliveries)}`),
+      );
+  }
+}
+
+const deliveriesText = (count: number): string =>
+  count === 0 ? 'no recipient handles it here' : `${count} ${count === 1 ? 'delivery' : 'deliveries'}`;

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, lstat, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { OTHERS, readPrivate, writePrivate } from '../../cli/profile/private-file.ts';
+import { OTHERS, readPrivate, writePrivate } from '../../cli/profile/profile-file.ts';
 import { Failure } from '../../cli/terminal/failure.ts';
 import { replaceFile } from '../../real-files.ts';
 

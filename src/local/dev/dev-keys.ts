@@ -2,15 +2,15 @@
  * The keys of `annex dev`, where standard input is a terminal: one key, one action. A digit chooses
  * from the list that the last action has shown.
  */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { Annex, Rendering } from '../../../packages/client/src/index.ts';
-import type { CommandContext } from '../../cli/context.ts';
+import type { CommandContext } from '../../cli/command.ts';
 import { Failure } from '../../cli/terminal/failure.ts';
-import type { DevEvent } from './dev-event.ts';
-import { componentsOf, type DevSession } from './dev-session.ts';
-import { KEYS_HELP } from './dev-terminal.ts';
-import { eventsOf, postEvent, sampleFor } from './dev-traffic.ts';
-import { openInBrowser } from './open-browser.ts';
+import { type DevEvent, KEYS_HELP } from './dev-event.ts';
+import { componentsOf, type DevSession, eventsOf, postEvent, sampleFor } from './dev-session.ts';
 
 const [INTERRUPT, END_OF_INPUT] = ['\x03', '\x04'];
 const DIGIT = /^[1-9]$/;
@@ -19,7 +19,7 @@ interface Terminal extends Readable {
   setRawMode?(isRaw: boolean): unknown;
 }
 
-export interface DevKeysParts {
+interface DevKeysParts {
   readonly context: CommandContext;
   readonly annex: Annex;
   readonly session: DevSession;
@@ -112,5 +112,24 @@ export class DevKeys {
     const { live } = this.#parts.session;
     if (live === undefined) throw new Failure('Nothing is live yet.');
     return live;
+  }
+}
+
+const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+};
+const LINUX = ['xdg-open'];
+
+/** @returns whether a program has taken it */
+async function openInBrowser(url: string): Promise<boolean> {
+  const [program = '', ...args] = OPENERS[process.platform] ?? LINUX;
+  const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
+  child.unref();
+  try {
+    await once(child, 'spawn');
+    return true;
+  } catch {
+    return false;
   }
 }

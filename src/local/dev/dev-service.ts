@@ -9,9 +9,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Annex } from '../../../packages/client/src/index.ts';
-import type { CommandContext } from '../../cli/context.ts';
+import type { CommandContext } from '../../cli/command.ts';
 import { ADMIN_TOKEN_FILE } from '../../cli/profile/connection.ts';
-import { readPrivate, writePrivate } from '../../cli/profile/private-file.ts';
+import { readPrivate, writePrivate } from '../../cli/profile/profile-file.ts';
 import { Failure } from '../../cli/terminal/failure.ts';
 
 export interface DevService {

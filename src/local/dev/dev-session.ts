@@ -6,28 +6,33 @@
  */
 import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
-import { type Annex, AnnexError } from '../../../packages/client/src/index.ts';
-import type { CommandContext } from '../../cli/context.ts';
-import { type InstalledOnce, installOnce } from '../../cli/installation/install-once.ts';
-import type { ReportedFiles } from '../../cli/terminal/problem-report.ts';
-import { targetPath } from '../../cli/traffic/installation-name.ts';
+import {
+  type Annex,
+  AnnexError,
+  type DeliveryChange,
+  type LogLine,
+} from '../../../packages/client/src/index.ts';
+import type { CommandContext } from '../../cli/command.ts';
+import { type InstalledOnce, installOnce, targetPath } from '../../cli/traffic/installation.ts';
+import { SAMPLES } from '../../cli/traffic/sample-event.ts';
 import {
   type FolderInput,
   type PreparedUpload,
+  type PublishOutcome,
   prepareUpload,
   problemView,
+  publishUpload,
   type SecretInput,
   valuesOf,
 } from '../../cli/upload/prepared-upload.ts';
-import { type PublishOutcome, publishUpload } from '../../cli/upload/publish-upload.ts';
 import type { SecretValues } from '../../cli/upload/secret-values.ts';
 import type { Manifest } from '../../model/manifest/manifest.ts';
-import type { Problem } from '../../model/problem.ts';
-import type { DevEvent } from './dev-event.ts';
+import { missingScopes } from '../../model/manifest/scope.ts';
+import type { DevEvent, ProblemReport } from './dev-event.ts';
 
 /** A space and a site for what happens in one, beside the installation itself. */
 export const SAMPLE_SPACE = 'sample-space';
-export const SAMPLE_SITE = 'sample-site';
+const SAMPLE_SITE = 'sample-site';
 
 /** The installation itself, or the sample space or site in it. */
 export type Place = keyof typeof PLACE_PATHS;
@@ -40,13 +45,7 @@ export interface DevInput extends FolderInput, SecretInput {
   readonly overwriteSecrets: boolean;
 }
 
-/** Problems with the files that they are in, for a reader at a terminal. */
-export interface ProblemReport {
-  readonly problems: readonly Problem[];
-  readonly files: ReportedFiles;
-}
-
-export interface DevSessionParts {
+interface DevSessionParts {
   readonly context: CommandContext;
   readonly annex: Annex;
   readonly input: DevInput;
@@ -184,7 +183,7 @@ export const configuredPlaces = (manifest: Manifest): readonly Place[] =>
   placesOf(manifest).filter((place) => manifest.configurations[place] !== undefined);
 
 /** A component that the manifest names, and where it is shown. */
-export interface PlacedComponent {
+interface PlacedComponent {
   readonly id: string;
   readonly place: Place;
 }
@@ -200,4 +199,51 @@ export function componentsOf(manifest: Manifest): readonly PlacedComponent[] {
       : [];
   });
   return [...blocks.map(({ id }) => ({ id, place: block }) as const), ...drawn];
+}
+
+const PLACES = { space: { spaceId: SAMPLE_SPACE }, site: { siteId: SAMPLE_SITE } } as const;
+
+export interface Following {
+  readonly annex: Annex;
+  /** @returns when the reader of the events can take more */
+  readonly emit: (event: DevEvent) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** Emits log lines and deliveries of an installation until the signal, across reconnects. */
+export async function followTraffic(
+  { annex, emit, signal }: Following,
+  { installation: { id } }: Live,
+): Promise<void> {
+  const options = { signal, reconnects: Number.POSITIVE_INFINITY };
+  const query = { installation: id, follow: true };
+  const lines = async () => {
+    for await (const line of annex.follow<LogLine>('/v1/logs', { query }, options))
+      await emit({ event: 'log', line });
+  };
+  const changes = async () => {
+    for await (const change of annex.follow<DeliveryChange>('/v1/deliveries', { query }, options))
+      await emit({ event: 'delivery', change });
+  };
+  await Promise.all([lines(), changes()]);
+}
+
+/** Types of posted events that the scopes of a manifest let it receive. */
+export const eventsOf = ({ scopes }: Manifest): readonly string[] =>
+  Object.keys(SAMPLES).filter((type) => missingScopes(type, scopes) === undefined);
+
+/** A sample of an event for one installation, as the host product would post it. */
+export function sampleFor(type: string, { installation }: Live): Readonly<Record<string, unknown>> {
+  const sample = SAMPLES[type];
+  const { organization, id } = installation;
+  return {
+    ...{ type, organization, installationId: id },
+    ...(sample && PLACES[sample.level]),
+    ...sample?.members,
+  };
+}
+
+/** Posts an event. */
+export async function postEvent(annex: Annex, event: Readonly<Record<string, unknown>>) {
+  return annex.request<{ eventId: string; deliveries: number }>('POST', '/v1/events', { body: event });
 }

@@ -72,7 +72,6 @@ export const dev: Command = defineCommand({
       );
     const debuggers = inspect ? inspectPort : undefined;
     await runDev(context, { ...input, isRunning, port, pagePort, egressAllow, inspectPort: debuggers });
-    return undefined;
   },
 });
 

@@ -3,18 +3,15 @@
  * reverse one. No decision is made here.
  */
 import { resolve } from 'node:path';
-import type { CommandContext } from '../../cli/context.ts';
+import type { CommandContext } from '../../cli/command.ts';
 import { prepareUpload } from '../../cli/upload/prepared-upload.ts';
-import { ChangeRounds } from './change-rounds.ts';
-import type { DevEvent } from './dev-event.ts';
+import type { DevEvent, ProblemReport } from './dev-event.ts';
+import { EventFeed, KEYS_HELP, type Listener, showEvent } from './dev-event.ts';
 import { openDevFolder, pageToken } from './dev-folder.ts';
 import { DevKeys } from './dev-keys.ts';
 import { type DevService, type OwnServiceRequest, ownService, runningService } from './dev-service.ts';
-import { type DevInput, DevSession, type ProblemReport } from './dev-session.ts';
-import { KEYS_HELP, showEvent } from './dev-terminal.ts';
-import { type Following, followTraffic } from './dev-traffic.ts';
-import { EventFeed, type Listener } from './event-feed.ts';
-import { FolderWatch } from './folder-watch.ts';
+import { type DevInput, DevSession, type Following, followTraffic } from './dev-session.ts';
+import { ChangeRounds, FolderWatch } from './folder-watch.ts';
 import { pageOperations } from './page/page-operations.ts';
 import { startPageServer } from './page/page-server.ts';
 

@@ -4,8 +4,8 @@
  */
 import { resolve } from 'node:path';
 import Type from 'typebox';
+import type { CommandContext } from '../../cli/command.ts';
 import { type Command, type CommandGroup, defineCommand, kebab } from '../../cli/command.ts';
-import type { CommandContext } from '../../cli/context.ts';
 import { Failure, UsageError } from '../../cli/terminal/failure.ts';
 
 const SHOW_EVERY_MS = 1_000;

@@ -4,24 +4,37 @@
  * folder once for each content of it.
  */
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createInterface } from 'node:readline';
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { Annex, AnnexError } from '../../../packages/client/src/index.ts';
-import type { PublishedFolder, TestRequest } from '../../../packages/testing/src/test-messages.ts';
+import type {
+  OutboundAnswer,
+  OutboundRequest,
+  PublishedFolder,
+  TestRequest,
+  ToService,
+  ToTestKit,
+} from '../../../packages/testing/src/test-messages.ts';
 import { type FolderUpload, folderUpload } from '../../cli/upload/folder-upload.ts';
 import { secretValues } from '../../cli/upload/secret-values.ts';
 import { UPLOAD_MS, uploadForm } from '../../cli/upload/upload-form.ts';
+import type { Connect } from '../../egress/connector.ts';
+import { connectionPair } from '../../http/connection-pair.ts';
 import type { Limits } from '../../limits.ts';
 import { isError, type Problem } from '../../model/problem.ts';
+import type { ServiceTime } from '../../model/service-time.ts';
 import type { Service } from '../../service.ts';
 import { startTemporaryService } from '../temporary-service.ts';
 import { type EarlyProcesses, TEST_SERVICE_FLAGS } from './early-processes.ts';
-import { type Answering, mockedNetwork } from './mocked-network.ts';
-import { TestTime } from './test-time.ts';
 
 /** Between two looks at work in flight. */
 const LOOK_MS = 2;
 const PAGE = 1_000;
 
-export class TestBed {
+class TestBed {
   readonly service: Service;
   readonly limits: Limits;
   readonly #annex: Annex;
@@ -189,4 +202,171 @@ function refused(folder: string, problems: readonly Problem[]): Error {
     return `  ${place === '' ? '' : `${place}: `}${message}${hint === undefined ? '' : ` ${hint}`}`;
   });
   return new Error(`${folder} cannot be published:\n${lines.join('\n')}`);
+}
+
+type Answering = (request: OutboundRequest) => Promise<OutboundAnswer>;
+
+/** Headers that the server sets itself, for the bytes that it sends. */
+const OWN_HEADERS: ReadonlySet<string> = new Set(['connection', 'content-length', 'transfer-encoding']);
+
+interface Connected {
+  readonly origin: string;
+  readonly owner: string;
+}
+
+function mockedNetwork(answering: Answering): Connect {
+  const connected = new WeakMap<Duplex, Connected>();
+  const server = createServer((request, response) => {
+    const from = connected.get(request.socket);
+    // A connection that breaks off in the middle of its request has nothing to answer.
+    if (from !== undefined) void answer(request, response, from, answering).catch(() => response.destroy());
+  });
+  return (origin, owner) => {
+    const pair = connectionPair();
+    connected.set(pair.server, { origin, owner });
+    server.emit('connection', pair.server);
+    return pair.client;
+  };
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { origin, owner }: Connected,
+  answering: Answering,
+): Promise<void> {
+  const { method = 'GET', url = '/', rawHeaders } = request;
+  const body = (await buffer(request)).toString('base64');
+  const answered = await answering({
+    ...{ owner, method, body },
+    url: `${origin}${url}`,
+    headers: pairsOf(rawHeaders),
+  });
+  if ('broken' in answered) {
+    response.destroy();
+    return;
+  }
+  const { status, statusText, headers, body: bytes } = answered;
+  const kept = headers.filter(([name]) => !OWN_HEADERS.has(name.toLowerCase()));
+  response.writeHead(status, statusText, kept.flat());
+  response.end(Buffer.from(bytes, 'base64'));
+}
+
+const pairsOf = (raw: readonly string[]): (readonly [string, string])[] =>
+  raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as const] : []));
+
+interface Timer {
+  /** In ticks. */
+  readonly at: number;
+  run(): void;
+}
+
+interface Advancing {
+  /** Waits until all that is due has been done. */
+  settled(): Promise<void>;
+  /** When the next work is due, in milliseconds since 1970; undefined if there is none. */
+  nextDueAt(): Promise<number | undefined>;
+}
+
+class TestTime implements ServiceTime {
+  #aheadMs = 0;
+  readonly #timers = new Set<Timer>();
+
+  readonly clock = (): number => Date.now() + this.#aheadMs;
+
+  readonly ticks = (): number => performance.now() + this.#aheadMs;
+
+  readonly after = (ms: number, run: () => void): (() => void) => {
+    const cancel = () => {
+      clearTimeout(handle);
+      this.#timers.delete(timer);
+    };
+    const timer: Timer = {
+      at: this.ticks() + ms,
+      run: () => {
+        cancel();
+        run();
+      },
+    };
+    const handle = setTimeout(timer.run, ms).unref();
+    this.#timers.add(timer);
+    return cancel;
+  };
+
+  /** Sets the time forward, from one time at which work is due to the next. */
+  async advance(ms: number, { settled, nextDueAt }: Advancing): Promise<void> {
+    await settled();
+    for (let left = ms; left > 0; ) {
+      const dueAt = await nextDueAt();
+      // At least one: what is due at this very time is so by a clock of whole milliseconds.
+      const step = dueAt === undefined ? left : Math.min(left, Math.max(1, dueAt - this.clock()));
+      left -= step;
+      this.#jump(step);
+      await settled();
+    }
+  }
+
+  #jump(ms: number): void {
+    this.#aheadMs += ms;
+    const now = this.ticks();
+    const due = [...this.#timers].filter(({ at }) => at <= now).sort((a, b) => a.at - b.at);
+    for (const timer of due) if (this.#timers.has(timer)) timer.run();
+  }
+}
+
+interface TestStreams {
+  readonly from: Readable;
+  readonly to: Writable;
+  readonly signal: AbortSignal;
+}
+
+export async function serveTests({ from, to, signal }: TestStreams, early: EarlyProcesses): Promise<void> {
+  const send = (message: ToTestKit) => void to.write(`${JSON.stringify(message)}\n`);
+  const fetches = new Fetches(send);
+  // A reader that has gone is noticed by the end of the other stream.
+  to.on('error', () => undefined);
+  const lines = createInterface({ input: from, signal });
+  const closed = once(lines, 'close');
+  const bed = await TestBed.start((request) => fetches.ask(request), early);
+  try {
+    lines.on('line', (line) => {
+      const message = JSON.parse(line) as ToService;
+      if (message.kind === 'answer') return fetches.answered(message.id, message.answer);
+      const { id, kind: _, ...request } = message;
+      bed.do(request).then(
+        (value) => send({ kind: 'result', id, value: value ?? null }),
+        (cause) =>
+          send({ kind: 'failure', id, message: cause instanceof Error ? cause.message : `${cause}` }),
+      );
+    });
+    send({ kind: 'ready', controlUrl: bed.service.controlUrl, token: bed.token, limits: bed.limits });
+    await closed;
+  } finally {
+    await bed.end();
+  }
+}
+
+/** Outbound requests that the test has not answered. */
+class Fetches {
+  readonly #send: (message: ToTestKit) => void;
+  readonly #open = new Map<number, (answer: OutboundAnswer) => void>();
+  #last = 0;
+
+  constructor(send: (message: ToTestKit) => void) {
+    this.#send = send;
+  }
+
+  ask(request: OutboundRequest): Promise<OutboundAnswer> {
+    this.#last += 1;
+    const id = this.#last;
+    const { promise, resolve } = Promise.withResolvers<OutboundAnswer>();
+    this.#open.set(id, resolve);
+    this.#send({ kind: 'fetch', id, request });
+    return promise;
+  }
+
+  answered(id: number, answer: OutboundAnswer): void {
+    this.#open.get(id)?.(answer);
+    this.#open.delete(id);
+  }
 }

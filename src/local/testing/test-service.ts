@@ -8,7 +8,7 @@ const ended = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort(signal));
 try {
   const early = await earlyProcesses();
-  const { serveTests } = await import('./serve-tests.ts');
+  const { serveTests } = await import('./test-bed.ts');
   await serveTests({ from: process.stdin, to: process.stdout, signal: ended.signal }, early);
   process.exit(0);
 } catch (cause) {

@@ -3,12 +3,13 @@
  * Annex.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { glob, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
 import Type from 'typebox';
-import { type Command, defineCommand } from '../../cli/command.ts';
-import type { CommandContext } from '../../cli/context.ts';
-import { EXIT } from '../../cli/terminal/failure.ts';
-import { type TestRunner, testRunnerOf } from './test-runner.ts';
+import { type Command, type CommandContext, defineCommand } from '../../cli/command.ts';
+import { EXIT, Failure } from '../../cli/terminal/failure.ts';
 
 export const test: Command = defineCommand({
   name: 'test',
@@ -81,4 +82,66 @@ function ended(child: ChildProcess, signal: AbortSignal): Promise<number | null>
     });
     child.once('close', (code) => resolve(code));
   });
+}
+
+type RunnerName = 'vitest' | 'node --test';
+
+interface TestRunner {
+  readonly name: RunnerName;
+  /** What Node is started with, before the names of files. */
+  readonly words: readonly string[];
+}
+
+const TESTS = '**/*.{test,spec}.{js,mjs,cjs,ts,mts,cts}';
+const IMPORTS_NODE_TEST = /['"]node:test['"]/;
+const PACKAGES = '**/node_modules/**';
+
+interface PackageFile {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+/** @throws Failure where the folder has no tests, or its runner is not installed */
+async function testRunnerOf(folder: string): Promise<TestRunner> {
+  if (!existsSync(folder))
+    throw new Failure(`There is no folder ${folder}.`, {
+      code: 'FOLDER_INVALID',
+      hint: 'Name the folder of an integration.',
+    });
+  const file = join(folder, 'package.json');
+  const declared = existsSync(file) ? readPackage(await readFile(file, 'utf8'), file) : {};
+  const usesVitest = 'vitest' in { ...declared.dependencies, ...declared.devDependencies };
+  if (usesVitest) return { name: 'vitest', words: [vitestProgram(folder), 'run'] };
+  if (await usesNodeTest(folder)) return { name: 'node --test', words: ['--test'] };
+  throw new Failure(`${folder} has no tests that can be run.`, {
+    code: 'TESTS_MISSING',
+    hint: 'Add vitest to the devDependencies of its package.json, or write a file such as test/index.test.ts that imports node:test.',
+  });
+}
+
+function readPackage(text: string, file: string): PackageFile {
+  try {
+    return JSON.parse(text) as PackageFile;
+  } catch (cause) {
+    throw new Failure(`${file} is not JSON: ${(cause as Error).message}`, { code: 'FOLDER_INVALID' });
+  }
+}
+
+function vitestProgram(folder: string): string {
+  try {
+    const manifest = createRequire(join(folder, 'package.json')).resolve('vitest/package.json');
+    return join(dirname(manifest), 'vitest.mjs');
+  } catch {
+    const hint = 'Run `npm install` in it.';
+    throw new Failure(`${folder} is tested with vitest, which is not installed.`, {
+      code: 'RUNNER_MISSING',
+      hint,
+    });
+  }
+}
+
+async function usesNodeTest(folder: string): Promise<boolean> {
+  for await (const path of glob(TESTS, { cwd: folder, exclude: [PACKAGES] }))
+    if (IMPORTS_NODE_TEST.test(await readFile(join(folder, path), 'utf8'))) return true;
+  return false;
 }

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SDK_SETTINGS } from '../../../packages/sdk/declarations.ts';
-import { TEMPLATE_SUMMARIES } from '../../../src/cli/new-folder.ts';
+import { TEMPLATE_SUMMARIES } from '../../../src/cli/commands/new.ts';
 import { annex } from '../../support/cli/annex-run.ts';
 import { folderWith } from '../../support/cli/author-folder.ts';
 import { TestService } from '../../support/service.ts';

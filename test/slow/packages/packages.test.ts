@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildPackages } from '../../../packages/build.ts';
-import { TEMPLATE_SUMMARIES, type Template, writeNew } from '../../../src/cli/new-folder.ts';
+import { TEMPLATE_SUMMARIES, type Template, writeNew } from '../../../src/cli/commands/new.ts';
 import { PostgresCluster } from '../../support/nodes/postgres-cluster.ts';
 import { askedRegistry, nodeFolders, npm } from '../../support/packages/nodes.ts';
 import { UserFolder } from '../../support/packages/user-folder.ts';

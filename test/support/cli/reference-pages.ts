@@ -3,8 +3,8 @@
  * page for each task.
  */
 import type { Command, CommandGroup } from '../../../src/cli/command.ts';
+import { type Reference, referencesOf, shapeOf } from '../../../src/cli/commands/help.ts';
 import { GLOBAL_OPTIONS } from '../../../src/cli/program.ts';
-import { type Reference, referencesOf, shapeOf } from '../../../src/cli/reference.ts';
 
 interface Page {
   /** Name of the file, without its folder. */

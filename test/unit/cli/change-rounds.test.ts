@@ -1,6 +1,6 @@
 /** Rounds of `annex dev`, with a clock of the test. */
 import { expect, test } from 'vitest';
-import { ChangeRounds } from '../../../src/local/dev/change-rounds.ts';
+import { ChangeRounds } from '../../../src/local/dev/folder-watch.ts';
 
 /** Rounds whose time passes by `pass`, and whose work ends when the test says so. */
 function prepared() {

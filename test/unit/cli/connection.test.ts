@@ -8,9 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findConnection } from '../../../src/cli/profile/connection.ts';
+import { findConnection, isLoopback, serviceUrl } from '../../../src/cli/profile/connection.ts';
 import { ProfileFile } from '../../../src/cli/profile/profile-file.ts';
-import { isLoopback, serviceUrl } from '../../../src/cli/profile/service-url.ts';
 
 let base: string;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type FolderRequest, folderUpload } from '../../../src/cli/upload/folder-upload.ts';
-import { sizeProblems } from '../../../src/cli/upload/upload-size.ts';
+import { sizeProblems } from '../../../src/cli/upload/upload-form.ts';
 import { resolveImport } from '../../../src/imports/resolve-import.ts';
 import { folderWith, manifestOf, write } from '../../support/cli/author-folder.ts';
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../../src/config.ts';
-import { checkDataFolder, checkPorts } from '../../../src/local/doctor/machine-checks.ts';
+import { checkDataFolder, checkPorts } from '../../../src/local/doctor.ts';
 
 const configOf = (...flags: string[]) => readConfig(flags, {});
 

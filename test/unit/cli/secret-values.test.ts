@@ -6,8 +6,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { manifestIn as manifestOfTypes } from '../../../src/cli/typed-folder.ts';
-import { manifestIn } from '../../../src/cli/upload/folder-manifest.ts';
+import { manifestIn as manifestOfTypes } from '../../../src/cli/commands/types.ts';
+import { manifestIn } from '../../../src/cli/upload/folder-upload.ts';
 import { secretValues, variablesOf } from '../../../src/cli/upload/secret-values.ts';
 
 /** A folder with these files. */

@@ -7,12 +7,14 @@ import {
   componentsOf,
   configuredPlaces,
   type DevSession,
+  eventsOf,
   type Live,
   type Place,
   placesOf,
+  postEvent,
   SAMPLE_SPACE,
+  sampleFor,
 } from '../dev-session.ts';
-import { eventsOf, postEvent, sampleFor } from '../dev-traffic.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,31 @@
 /**
- * What the log of an installation says of one request that failed. The service gives a caller no
+ * Log lines as people see them, and those of one request that failed. The service gives a caller no
  * reason; a client with access to the log finds it there, with the place in the TypeScript source.
  */
+
 import { setTimeout } from 'node:timers/promises';
 import type { Annex, Installation, LogLine } from '../../../packages/client/src/index.ts';
+import { type Output, type Painted, type Piece, paint } from '../terminal/output.ts';
+import { timeOfDay } from './option-values.ts';
+
+export const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+
+export function showLine(output: Pick<Output, 'line'>, line: LogLine): void {
+  output.line(...piecesOf(line));
+}
+
+export const piecesOf = ({ at, level, text }: LogLine): readonly Piece[] => [
+  paint('dim', `${timeOfDay(at)} `),
+  levelOf(level),
+  text,
+];
+
+function levelOf(level: LogLine['level']): Painted | string {
+  const padded = `${level.padEnd(5)} `;
+  if (level === 'error') return paint('red', padded);
+  if (level === 'warn') return paint('yellow', padded);
+  return paint('dim', padded);
+}
 
 /** The newest lines that are searched, and that are returned. */
 const SEARCHED = 100;
