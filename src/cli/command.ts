@@ -1,10 +1,10 @@
 /**
  * What a command of `annex` is: a declaration, from which come the parser, `--help`, completions,
  * the reference page and the tests. A command's file in `commands/` exports one of these, and
- * `commands/registry.ts` lists it. Nothing here parses or prints.
+ * `src/local/commands.ts` lists it. Nothing here parses or prints.
  */
 
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import type { TSchema } from 'typebox';
 import type { Annex } from '../../packages/client/src/index.ts';
 import type { Connection } from './profile/connection.ts';
@@ -150,15 +150,26 @@ export const isGroup = (entry: Command | CommandGroup): entry is CommandGroup =>
 export const kebab = (key: string): string =>
   key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-export interface CommandContext {
-  readonly output: Output;
+/** What a command line has around it. Tests give others than those of the process. */
+export interface ProcessEnvironment {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The folder that relative paths are resolved against. */
   readonly cwd: string;
-  readonly stdin: Readable;
+  /** Which of the three are terminals: only a terminal is asked and shows styles. */
   readonly isTerminal: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
-  /** Aborts on SIGINT and SIGTERM, and when the reader of standard output has gone. */
+  /** Aborts with the name of the signal as its reason. */
   readonly signal: AbortSignal;
+}
+
+/**
+ * What a command gets to work with. Its signal aborts also when the reader of standard output has
+ * gone.
+ */
+export interface CommandContext extends Omit<ProcessEnvironment, 'stdout' | 'stderr'> {
+  readonly output: Output;
   /** The value of `--profile`. */
   readonly profile: string | undefined;
   /**

@@ -3,12 +3,11 @@
  * its own, and tests in theirs. It never ends the process.
  */
 import { constants } from 'node:os';
-import type { Readable, Writable } from 'node:stream';
 import { CommanderError } from 'commander';
 import { type Annex, AnnexError } from '../../packages/client/src/index.ts';
 import { nearest } from '../model/spelling-hint.ts';
 import { VERSION } from '../version.ts';
-import type { Command, CommandContext, CommandGroup } from './command.ts';
+import type { Command, CommandContext, CommandGroup, ProcessEnvironment } from './command.ts';
 import { ServiceAccess } from './profile/connection.ts';
 import { type GlobalOptions, makeProgram, usageOf } from './program.ts';
 import { explain } from './terminal/explain.ts';
@@ -18,20 +17,6 @@ import { Output, paint } from './terminal/output.ts';
 const COLUMNS = 100;
 /** Added to the signal number for the exit code, as shells do. */
 const SIGNAL_EXIT = 128;
-
-/** What a command line has around it. Tests give others than those of the process. */
-export interface ProcessEnvironment {
-  readonly stdin: Readable;
-  readonly stdout: Writable;
-  readonly stderr: Writable;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** The folder that relative paths are resolved against. */
-  readonly cwd: string;
-  /** Which of the three are terminals: only a terminal is asked and shows styles. */
-  readonly isTerminal: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
-  /** Aborts with the name of the signal as its reason. */
-  readonly signal: AbortSignal;
-}
 
 /** @param argv the words after `annex` */
 export async function runAnnex(
@@ -122,10 +107,7 @@ class Run {
     this.#access = access;
     return {
       output: this.#output,
-      env,
-      cwd,
-      stdin,
-      isTerminal,
+      ...{ env, cwd, stdin, isTerminal },
       signal: AbortSignal.any([signal, this.#brokenPipe.signal]),
       profile,
       connection: () => access.connection(),

@@ -4,7 +4,8 @@
  */
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
-import { type ProcessEnvironment, runAnnex } from '../cli/run-annex.ts';
+import type { ProcessEnvironment } from '../cli/command.ts';
+import { runAnnex } from '../cli/run-annex.ts';
 import { EXIT } from '../cli/terminal/failure.ts';
 import { plainText } from '../model/plain-text.ts';
 import { COMMANDS } from './commands.ts';

@@ -2,13 +2,11 @@
  * `annex api`: sends one request to any route of the API, with the URL and the token of the
  * profile. What it prints is the body of the answer as it came.
  */
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import Type from 'typebox';
 import type { CommandContext } from '../command.ts';
 import { type Command, defineCommand } from '../command.ts';
-import { Failure, UsageError } from '../terminal/failure.ts';
+import { UsageError } from '../terminal/failure.ts';
+import { givenText } from '../traffic/option-values.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
@@ -78,26 +76,15 @@ export const api: Command = defineCommand({
   },
 });
 
-async function bodyOf({ cwd, stdin }: CommandContext, data: string): Promise<unknown> {
-  const isFile = data.startsWith('@');
-  const from = data === '-' ? 'Standard input' : isFile ? data.slice(1) : '--data';
-  const json = data === '-' ? await text(stdin) : isFile ? await fileText(resolve(cwd, data.slice(1))) : data;
+async function bodyOf(context: CommandContext, data: string): Promise<unknown> {
+  const file = data === '-' ? data : data.startsWith('@') ? data.slice(1) : undefined;
+  const from = file === '-' ? 'Standard input' : (file ?? '--data');
+  const json = file === undefined ? data : await givenText(context, file);
   try {
     return JSON.parse(json);
   } catch (cause) {
     // The parser's message quotes the text, which may hold secrets.
     throw new UsageError(`${from} is not JSON.`, { cause });
-  }
-}
-
-async function fileText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new Failure(`${file} cannot be read: ${(cause as Error).message}.`, {
-      code: 'FILE_UNREADABLE',
-      cause,
-    });
   }
 }
 

@@ -3,23 +3,16 @@
  * integration decides the type of each value, because a word of the command line is always a text.
  * The service checks the result again.
  */
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import Type from 'typebox';
 import { parse as parseYaml } from 'yaml';
 import type { ConfigurationField, ConfigurationForm } from '../../../packages/client/src/index.ts';
 import { nearest } from '../../model/spelling-hint.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
-import { Failure, UsageError } from '../terminal/failure.ts';
+import { UsageError } from '../terminal/failure.ts';
 import { type Output, paint } from '../terminal/output.ts';
-import {
-  findInstallation,
-  INSTALLATION_HELP,
-  installationWord,
-  PLACE,
-  targetPath,
-} from '../traffic/installation.ts';
+import { findInstallation, INSTALLATION, PLACE, targetPath } from '../traffic/installation.ts';
+import { givenText } from '../traffic/option-values.ts';
 
 const FORM = Type.Object({
   status: Type.Enum(['active', 'pending', 'paused']),
@@ -48,7 +41,7 @@ export const configure: Command = defineCommand({
     'Values that are not named stay as they are, unless --replace removes them.',
   ],
   arguments: {
-    installation: { help: INSTALLATION_HELP, parse: installationWord },
+    installation: INSTALLATION,
     values: { help: 'name=value', optional: true, variadic: true, parse: assignment },
   },
   options: {
@@ -87,9 +80,9 @@ export const configure: Command = defineCommand({
   },
 });
 
-async function valuesIn({ cwd, stdin }: CommandContext, file: string): Promise<object> {
-  const source = file === '-' ? 'Standard input' : resolve(cwd, file);
-  const yaml = file === '-' ? await text(stdin) : await readFile(source, 'utf8').catch(unreadable(source));
+async function valuesIn(context: CommandContext, file: string): Promise<object> {
+  const source = file === '-' ? 'Standard input' : resolve(context.cwd, file);
+  const yaml = await givenText(context, file);
   let value: unknown;
   try {
     value = parseYaml(yaml, { maxAliasCount: 0 });
@@ -99,10 +92,6 @@ async function valuesIn({ cwd, stdin }: CommandContext, file: string): Promise<o
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   throw new UsageError(`${source} must hold names with values.`);
 }
-
-const unreadable = (file: string) => (cause: Error) => {
-  throw new Failure(`${file} cannot be read: ${cause.message}.`, { code: 'FILE_UNREADABLE', cause });
-};
 
 function showForm(
   output: Output,

@@ -1,12 +1,12 @@
 /** `annex deliveries`: list, follow, show, redeliver, replay and cancel deliveries. */
 import Type from 'typebox';
-import type { DeliveryChange } from '../../../packages/client/src/index.ts';
+import type { Annex, DeliveryChange } from '../../../packages/client/src/index.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
 import { UsageError } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
 import { rowOf, STATES, showChange, stateOf, TITLES } from '../traffic/deliveries.ts';
-import { follow } from '../traffic/follow-stream.ts';
-import { findInstallation, INSTALLATION_HELP, installationWord } from '../traffic/installation.ts';
+import { firstOf, follow } from '../traffic/follow-stream.ts';
+import { findInstallation, INSTALLATION } from '../traffic/installation.ts';
 import { moment, wholeNumber } from '../traffic/option-values.ts';
 
 const SHOWN = 20;
@@ -37,10 +37,13 @@ const SELECTION = {
   type: { value: 'type', help: 'only of this type of event' },
 } as const;
 
+/** The service says which types of events there are. */
+type ListQuery = Parameters<Annex['deliveries']['all']>[0];
+
 const list: Command = defineCommand({
   name: 'list',
   summary: 'list deliveries, newest first, or follow them',
-  arguments: { installation: { help: INSTALLATION_HELP, optional: true, parse: installationWord } },
+  arguments: { installation: { ...INSTALLATION, optional: true } },
   options: {
     ...SELECTION,
     organization: { value: 'organization', help: 'only of this organization' },
@@ -85,28 +88,11 @@ const list: Command = defineCommand({
     }
     const shown = limit ?? SHOWN;
     const from = since === undefined ? undefined : new Date(since).toISOString();
-    const parts = { query: { ...query, from, limit: Math.max(1, Math.min(PAGE, shown)) } };
-    const items: Item[] = [];
-    for (let cursor: string | undefined; items.length < shown; ) {
-      const page = await client.request<Page>('GET', '/v1/deliveries', {
-        query: { ...parts.query, cursor },
-      });
-      items.push(...page.items.slice(0, shown - items.length));
-      cursor = page.next;
-      if (cursor === undefined) break;
-    }
-    output.result({ items }, () => {
-      output.table(TITLES, items.map(rowOf));
-      if (items.length === 0) output.talk('There are no such deliveries.');
-    });
+    const page = { ...query, from, limit: Math.max(1, Math.min(PAGE, shown)) };
+    const items = await firstOf(client.deliveries.all(page as ListQuery), shown);
+    output.list({ items }, TITLES, rowOf, 'There are no such deliveries.');
   },
 });
-
-type Item = Parameters<typeof rowOf>[0];
-interface Page {
-  readonly items: readonly Item[];
-  readonly next?: string;
-}
 
 const show: Command = defineCommand({
   name: 'show',
@@ -162,7 +148,7 @@ const replay: Command = defineCommand({
   description: [
     'Delivers the failed deliveries of an installation again, or those in another state, oldest first. Receivers recognize a repeated event by its eventId.',
   ],
-  arguments: { installation: { help: INSTALLATION_HELP, parse: installationWord } },
+  arguments: { installation: INSTALLATION },
   options: {
     ...SELECTION,
     state: { value: 'state', help: 'those in this state; failed by default', choices: STATES.slice(1) },

@@ -4,13 +4,12 @@
  */
 import Type from 'typebox';
 import { type Annex, AnnexError } from '../../../packages/client/src/index.ts';
-import { type Command, type CommandContext, defineCommand } from '../command.ts';
+import { type Command, defineCommand } from '../command.ts';
 import { UsageError } from '../terminal/failure.ts';
 import {
   findInstallation,
-  INSTALLATION_HELP,
+  INSTALLATION,
   idOf,
-  installationWord,
   nameOf,
   PLACE,
   showTarget,
@@ -36,19 +35,12 @@ export const installations: Command = defineCommand({
     for await (const name of namesOf(annex, integration))
       for await (const one of annex.installations.all(name, {}, { signal }))
         if (organization === undefined || one.organization === organization) items.push(one);
-    output.result({ items }, () => {
-      output.table(
-        ['INSTALLATION', 'INTEGRATION', 'ORGANIZATION', 'STATUS', 'ENDPOINT'],
-        items.map((one) => [
-          idOf(one),
-          one.integration,
-          one.organization,
-          statusOf(one),
-          one.urls.publicEndpoint,
-        ]),
-      );
-      if (items.length === 0) output.talk('There is none: `annex install` makes one.');
-    });
+    output.list(
+      { items },
+      ['INSTALLATION', 'INTEGRATION', 'ORGANIZATION', 'STATUS', 'ENDPOINT'],
+      (one) => [idOf(one), one.integration, one.organization, statusOf(one), one.urls.publicEndpoint],
+      'There is none: `annex install` makes one.',
+    );
   },
 });
 
@@ -112,7 +104,7 @@ export const uninstall: Command = defineCommand({
   description: [
     'Removes an installation with its configuration, logs and deliveries that wait, or only its part in a space or a site. Nothing of it can be restored.',
   ],
-  arguments: { installation: { help: INSTALLATION_HELP, parse: installationWord } },
+  arguments: { installation: INSTALLATION },
   options: PLACE,
   examples: [
     { line: 'annex uninstall hello@acme', does: 'remove the installation of "acme"' },
@@ -129,47 +121,37 @@ export const uninstall: Command = defineCommand({
   },
 });
 
-export const pause: Command = defineCommand({
-  name: 'pause',
+/** A command that switches an installation, or a part of it. */
+const switches = (
+  name: 'pause' | 'resume',
+  does: Pick<Command, 'summary' | 'description' | 'examples'>,
+): Command =>
+  defineCommand({
+    name,
+    ...does,
+    arguments: { installation: INSTALLATION },
+    options: PLACE,
+    json: TARGET,
+    async run({ output, client, signal }, { installation: word, ...place }) {
+      const annex = await client();
+      const path = targetPath(await findInstallation(annex, word), place);
+      const target = await annex.request<TargetView>('POST', `${path}/${name}`, { options: { signal } });
+      output.result(target, () => showTarget(output, target));
+    },
+  });
+
+export const pause = switches('pause', {
   summary: 'stop events and calls of an installation',
   description: [
     'Pauses an installation, or its part in a space or a site. Until it is resumed, it gets no events and its endpoint answers 503.',
   ],
-  arguments: { installation: { help: INSTALLATION_HELP, parse: installationWord } },
-  options: PLACE,
   examples: [{ line: 'annex pause hello@acme', does: 'stop the installation of "acme" for now' }],
-  json: TARGET,
-  run: (context, input) => switchTarget(context, input, 'pause'),
 });
 
-export const resume: Command = defineCommand({
-  name: 'resume',
+export const resume = switches('resume', {
   summary: 'let a paused installation work again',
   description: [
     'Resumes an installation, or its part in a space or a site: it is active, or pending if its configuration is not valid.',
   ],
-  arguments: { installation: { help: INSTALLATION_HELP, parse: installationWord } },
-  options: PLACE,
   examples: [{ line: 'annex resume hello@acme', does: 'let it work again' }],
-  json: TARGET,
-  run: (context, input) => switchTarget(context, input, 'resume'),
 });
-
-interface SwitchedTarget {
-  /** As the command line names it. */
-  readonly installation: string;
-  readonly space?: string | undefined;
-  readonly site?: string | undefined;
-}
-
-async function switchTarget(
-  { output, client, signal }: CommandContext,
-  { installation: word, ...place }: SwitchedTarget,
-  to: 'pause' | 'resume',
-): Promise<undefined> {
-  const annex = await client();
-  const path = targetPath(await findInstallation(annex, word), place);
-  const target = await annex.request<TargetView>('POST', `${path}/${to}`, { options: { signal } });
-  output.result(target, () => showTarget(output, target));
-  return undefined;
-}

@@ -27,19 +27,18 @@ const list: Command = defineCommand({
   json: Type.Object({ items: Type.Array(Type.Object(INTEGRATION)) }),
   async run({ output, client, signal }) {
     const items = await Array.fromAsync((await client()).integrations.all({}, { signal }));
-    output.result({ items }, () => {
-      output.table(
-        ['INTEGRATION', 'VERSION', 'ORGANIZATION', 'VISIBILITY', 'TITLE'],
-        items.map(({ name, version, organization, visibility, title }) => [
-          paint('bold', name),
-          version,
-          organization,
-          visibility,
-          title,
-        ]),
-      );
-      if (items.length === 0) output.talk('There is none yet: `annex publish` makes one.');
-    });
+    output.list(
+      { items },
+      ['INTEGRATION', 'VERSION', 'ORGANIZATION', 'VISIBILITY', 'TITLE'],
+      ({ name, version, organization, visibility, title }) => [
+        paint('bold', name),
+        version,
+        organization,
+        visibility,
+        title,
+      ],
+      'There is none yet: `annex publish` makes one.',
+    );
   },
 });
 
@@ -115,16 +114,15 @@ export const versions: Command = defineCommand({
   json: Type.Object({ integration: Type.String(), items: Type.Array(VERSION) }),
   async run({ output, client, signal }, { integration }) {
     const items = await Array.fromAsync((await client()).versions.all(integration, {}, { signal }));
-    output.result({ integration, items }, () => {
-      output.table(
-        ['VERSION', 'ACTIVE', 'PUBLISHED'],
-        items.map(({ version, active, createdAt }) => [
-          version,
-          active ? paint('green', 'active') : '',
-          paint('dim', createdAt),
-        ]),
-      );
-    });
+    output.list(
+      { integration, items },
+      ['VERSION', 'ACTIVE', 'PUBLISHED'],
+      ({ version, active, createdAt }) => [
+        version,
+        active ? paint('green', 'active') : '',
+        paint('dim', createdAt),
+      ],
+    );
   },
 });
 

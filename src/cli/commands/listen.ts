@@ -14,13 +14,7 @@ import { type Command, defineCommand } from '../command.ts';
 import { UsageError } from '../terminal/failure.ts';
 import { type Output, paint } from '../terminal/output.ts';
 import { follow } from '../traffic/follow-stream.ts';
-import {
-  findInstallation,
-  INSTALLATION_HELP,
-  installationWord,
-  nameOf,
-  targetPath,
-} from '../traffic/installation.ts';
+import { findInstallation, INSTALLATION, nameOf, targetPath } from '../traffic/installation.ts';
 import { timeOfDay } from '../traffic/option-values.ts';
 
 /** Deliveries that are remembered as forwarded, so that a retry is not forwarded again. */
@@ -33,7 +27,7 @@ export const listen: Command = defineCommand({
     'Forwards each webhook delivery of an installation to a local receiver, once, with a signature of this moment by the secret of the webhook: the receiver verifies it as it does in production.',
     'Annex posts to the configured receiver as before. A payload exists only after Annex has posted it once. A retry is not forwarded again; a redelivery is. Each reading of the secret from the API is an entry in the audit.',
   ],
-  arguments: { installation: { help: INSTALLATION_HELP, parse: installationWord } },
+  arguments: { installation: INSTALLATION },
   options: {
     forwardTo: {
       value: 'url',

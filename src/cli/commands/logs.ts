@@ -6,8 +6,8 @@ import Type from 'typebox';
 import type { LogLine } from '../../../packages/client/src/index.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { UsageError } from '../terminal/failure.ts';
-import { follow } from '../traffic/follow-stream.ts';
-import { findInstallation, INSTALLATION_HELP, installationWord, nameOf } from '../traffic/installation.ts';
+import { firstOf, follow } from '../traffic/follow-stream.ts';
+import { findInstallation, INSTALLATION, nameOf } from '../traffic/installation.ts';
 import { LEVELS, showLine } from '../traffic/log-lines.ts';
 import { moment, wholeNumber } from '../traffic/option-values.ts';
 
@@ -29,7 +29,7 @@ export const logs: Command = defineCommand({
   name: 'logs',
   summary: 'show the log of an installation',
   description: ['Shows the newest lines of a log, oldest first. `annex tail` follows it.'],
-  arguments: { installation: { help: INSTALLATION_HELP, optional: true, parse: installationWord } },
+  arguments: { installation: { ...INSTALLATION, optional: true } },
   options: {
     integration: { value: 'name', help: "the log of this integration's own endpoint instead" },
     level: { value: 'level', help: 'this level and those above it', choices: LEVELS },
@@ -47,13 +47,10 @@ export const logs: Command = defineCommand({
       throw new UsageError('Name an installation, or an integration with --integration.');
     const client = await context.client();
     const installation = word === undefined ? undefined : await findInstallation(client, word);
-    const lines: LogLine[] = [];
     const query = { installation: installation?.id, integration, level };
-    for await (const line of client.logs.all({ ...query, limit: Math.max(1, Math.min(PAGE, limit)) })) {
-      if (lines.length >= limit || (since !== undefined && Date.parse(line.at) < since)) break;
-      lines.push(line);
-    }
-    lines.reverse();
+    const all = client.logs.all({ ...query, limit: Math.max(1, Math.min(PAGE, limit)) });
+    const isNew = ({ at }: LogLine) => since === undefined || Date.parse(at) >= since;
+    const lines = (await firstOf(all, limit, isNew)).reverse();
     output.result({ items: lines }, () => {
       for (const line of lines) showLine(output, line);
       const of = installation === undefined ? String(integration) : nameOf(installation);
@@ -71,7 +68,7 @@ export const tail: Command = defineCommand({
   description: [
     'Shows the lines of a log as they are written, until it is interrupted. When the connection breaks or the service restarts it connects again, says so on standard error, and continues behind the last line.',
   ],
-  arguments: { installation: { help: INSTALLATION_HELP, optional: true, parse: installationWord } },
+  arguments: { installation: { ...INSTALLATION, optional: true } },
   options: {
     integration: { value: 'name', help: "the log of this integration's own endpoint instead" },
     level: { value: 'level', help: 'this level and those above it', choices: LEVELS },

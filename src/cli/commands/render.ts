@@ -4,12 +4,7 @@ import { type Annex, AnnexError, type Installation } from '../../../packages/cli
 import type { CommandContext } from '../command.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { showTree } from '../traffic/content-tree.ts';
-import {
-  findInstallation,
-  INSTALLATION_HELP,
-  installationWord,
-  targetPath,
-} from '../traffic/installation.ts';
+import { findInstallation, INSTALLATION, targetPath } from '../traffic/installation.ts';
 import { errorsOf, piecesOf } from '../traffic/log-lines.ts';
 import { givenObject } from '../traffic/option-values.ts';
 
@@ -31,7 +26,7 @@ export const render: Command = defineCommand({
   ],
   arguments: {
     component: { help: 'id of the component, as the code names it' },
-    installation: { help: INSTALLATION_HELP, parse: installationWord },
+    installation: INSTALLATION,
   },
   options: {
     props: { value: 'json', help: 'props: JSON, or @file' },

@@ -27,18 +27,17 @@ const list: Command = defineCommand({
   json: Type.Object({ integration: Type.String(), items: Type.Array(SECRET) }),
   async run({ output, client, signal }, { integration }) {
     const { items } = await (await client()).secrets.list(integration, { signal });
-    output.result({ integration, items }, () => {
-      output.table(
-        ['SECRET', 'VALUE', 'SET', ''],
-        items.map(({ name, isSet, isDeclared, updatedAt }) => [
-          name,
-          isSet ? paint('green', 'set') : paint('yellow', 'none'),
-          paint('dim', updatedAt ?? ''),
-          isDeclared ? '' : 'not in the manifest of the active version',
-        ]),
-      );
-      if (items.length === 0) output.talk(`${integration} declares no secrets.`);
-    });
+    output.list(
+      { integration, items },
+      ['SECRET', 'VALUE', 'SET', ''],
+      ({ name, isSet, isDeclared, updatedAt }) => [
+        name,
+        isSet ? paint('green', 'set') : paint('yellow', 'none'),
+        paint('dim', updatedAt ?? ''),
+        isDeclared ? '' : 'not in the manifest of the active version',
+      ],
+      `${integration} declares no secrets.`,
+    );
   },
 });
 

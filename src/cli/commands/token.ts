@@ -52,17 +52,11 @@ const list: Command = defineCommand({
   json: Type.Object({ items: Type.Array(Type.Object(TOKEN)) }),
   async run({ output, client, signal }) {
     const items = await Array.fromAsync((await client()).tokens.all({}, { signal }));
-    output.result({ items }, () => {
-      output.table(
-        ['TOKEN', 'KIND', 'ORGANIZATION', 'CREATED'],
-        items.map(({ id, kind, organization = '', createdAt }) => [
-          id,
-          kind,
-          organization,
-          paint('dim', createdAt),
-        ]),
-      );
-    });
+    output.list(
+      { items },
+      ['TOKEN', 'KIND', 'ORGANIZATION', 'CREATED'],
+      ({ id, kind, organization = '', createdAt }) => [id, kind, organization, paint('dim', createdAt)],
+    );
   },
 });
 

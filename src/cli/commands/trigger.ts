@@ -4,12 +4,7 @@ import type { Annex, Installation } from '../../../packages/client/src/index.ts'
 import { type Command, defineCommand } from '../command.ts';
 import { EXIT, UsageError } from '../terminal/failure.ts';
 import { OUTCOMES_WAIT_MS, outcomesOf, rowOf, TITLES } from '../traffic/deliveries.ts';
-import {
-  findInstallation,
-  INSTALLATION_HELP,
-  installationWord,
-  targetPath,
-} from '../traffic/installation.ts';
+import { findInstallation, INSTALLATION, targetPath } from '../traffic/installation.ts';
 import { seconds } from '../traffic/option-values.ts';
 import { field, SAMPLES, sampleType, withFields } from '../traffic/sample-event.ts';
 import { DELIVERY } from './deliveries.ts';
@@ -23,7 +18,7 @@ export const trigger: Command = defineCommand({
   ],
   arguments: {
     event: { help: 'type of the event', parse: sampleType },
-    installation: { help: INSTALLATION_HELP, optional: true, parse: installationWord },
+    installation: { ...INSTALLATION, optional: true },
   },
   options: {
     organization: { value: 'organization', help: 'post it for all that this organization has installed' },

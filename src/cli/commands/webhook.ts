@@ -9,17 +9,10 @@ import { type Command, type CommandGroup, defineCommand } from '../command.ts';
 import { EXIT } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { OUTCOMES_WAIT_MS, outcomesOf, rowOf, TITLES } from '../traffic/deliveries.ts';
-import {
-  findInstallation,
-  INSTALLATION_HELP,
-  installationWord,
-  PLACE,
-  targetPath,
-} from '../traffic/installation.ts';
+import { findInstallation, INSTALLATION, PLACE, targetPath } from '../traffic/installation.ts';
 import { duration, seconds } from '../traffic/option-values.ts';
 import { DELIVERY } from './deliveries.ts';
 
-const INSTALLATION = { help: INSTALLATION_HELP, parse: installationWord } as const;
 const SECRET = Type.Object({
   secret: Type.String(),
   createdAt: Type.String(),

@@ -114,6 +114,19 @@ export class Output {
     }
   }
 
+  /** The result of a command that lists: the value with `--json`, else a row for each item. */
+  list<Item>(
+    value: { readonly [member: string]: unknown; readonly items: readonly Item[] },
+    titles: readonly string[],
+    row: (item: Item) => readonly Piece[],
+    none?: string,
+  ): void {
+    this.result(value, () => {
+      this.table(titles, value.items.map(row));
+      if (value.items.length === 0 && none !== undefined) this.talk(none);
+    });
+  }
+
   /** Text for people that is no data: progress, hints, warnings. On standard error. */
   talk(...pieces: readonly Piece[]): void {
     this.#clearStatus();

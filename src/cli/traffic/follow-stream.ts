@@ -54,3 +54,15 @@ function ended(error: unknown): unknown {
   const reason = String(error.details['reason']);
   return new Failure(`The service ended the stream: ${WHY[reason] ?? reason}.`, { code: 'STREAM_ENDED' });
 }
+
+/** The first items of a list, up to this number, and before the first that is not wanted. */
+export async function firstOf<Item>(
+  items: AsyncIterable<Item>,
+  max: number,
+  isWanted: (item: Item) => boolean = () => true,
+): Promise<Item[]> {
+  const found: Item[] = [];
+  if (max === 0) return found;
+  for await (const item of items) if (!isWanted(item) || found.push(item) >= max) break;
+  return found;
+}

@@ -13,6 +13,9 @@ import { type Output, paint } from '../terminal/output.ts';
 export const INSTALLATION_HELP =
   'id of an installation, integration@organization, or an integration that is installed once';
 
+/** An argument that names one. */
+export const INSTALLATION = { help: INSTALLATION_HELP, parse: installationWord } as const;
+
 const ID = /^ins_[a-z0-9]+$/;
 const NAME = /^[A-Za-z0-9-]+(@[A-Za-z0-9][A-Za-z0-9._-]*)?$/;
 /** Installations that a message lists. */

@@ -5,8 +5,9 @@
 
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { CommandContext } from '../command.ts';
-import { UsageError } from '../terminal/failure.ts';
+import { Failure, UsageError } from '../terminal/failure.ts';
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -88,4 +89,16 @@ function parsedOf(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The text of a file, or of standard input. @throws Failure if the file cannot be read */
+export async function givenText(
+  { cwd, stdin }: Pick<CommandContext, 'cwd' | 'stdin'>,
+  file: string,
+): Promise<string> {
+  if (file === '-') return text(stdin);
+  const path = resolve(cwd, file);
+  return readFile(path, 'utf8').catch((cause: Error) => {
+    throw new Failure(`${path} cannot be read: ${cause.message}.`, { code: 'FILE_UNREADABLE', cause });
+  });
 }
