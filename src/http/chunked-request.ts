@@ -7,8 +7,8 @@
  * that is held back looks slow to `slow-senders.ts`, which ends it if it continues.
  */
 import { IncomingMessage } from 'node:http';
+import type { AddressList } from '../model/address-list.ts';
 import { type SmallChunkRate, SmallChunks } from '../model/small-chunks.ts';
-import type { AddressList } from './address-list.ts';
 import { addressKey, clientAddress } from './client-address.ts';
 
 export interface ChunkedRequestParts {

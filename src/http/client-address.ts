@@ -9,7 +9,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { AddressList } from './address-list.ts';
+import type { AddressList } from '../model/address-list.ts';
 
 /** `[::1]:80`, `[::1]` and `10.0.0.1:80`: some proxies add the port. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/;

@@ -9,9 +9,9 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Limits } from '../limits.ts';
-import type { AddressList } from './address-list.ts';
+import type { AddressList } from '../model/address-list.ts';
 import { addressKey, clientAddress } from './client-address.ts';
-import { PACE_CHECK_MS, Pace } from './sender-pace.ts';
+import { PACE_CHECK_MS, Pace } from './slow-senders.ts';
 
 export interface ClientConnectionsParts {
   readonly limits: Pick<

@@ -9,13 +9,13 @@
 import type { IncomingMessage } from 'node:http';
 import { AnnexError } from '../errors.ts';
 import type { LimitName, Limits } from '../limits.ts';
+import type { AddressList } from '../model/address-list.ts';
 import { limitSentence } from '../model/limit-met.ts';
 import type { Principal } from '../model/principal.ts';
 import { RateLimit } from '../model/rate-limit.ts';
 import { isRuntimeToken } from '../model/runtime-token-format.ts';
 import type { Tokens } from '../store/tokens.ts';
 import type { RuntimeGrant, RuntimeTokens } from '../targets/runtime-tokens.ts';
-import type { AddressList } from './address-list.ts';
 import { addressKey, clientAddress } from './client-address.ts';
 
 const BEARER = /^Bearer +(\S+) *$/i;

@@ -5,13 +5,15 @@
  * It has no routes: those are registered on it, and decide what a request may do.
  */
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo, Socket } from 'node:net';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerOptions,
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
@@ -19,12 +21,8 @@ import { AnnexError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { within } from '../model/bounded-wait.ts';
 import { answerBadHttp, answerByHand, answerError, answerErrors, answerExpectation } from './error-answer.ts';
-import type { AnswersTo } from './host-header.ts';
-import { lazySerializers } from './lazy-serializers.ts';
 import { inProcessDepth } from './loopback-listeners.ts';
-import { boundPipelines } from './pipelining-limit.ts';
-import { headRefusal } from './request-head.ts';
-import { pathBelow, routableUrl } from './routable-url.ts';
+import { type AnswersTo, headRefusal, pathBelow, routableUrl } from './request-head.ts';
 
 const KEEP_ALIVE_MS = 65_000;
 /** How often Node checks for requests that have timed out. */
@@ -162,3 +160,79 @@ export async function hangUp(app: FastifyInstance, closed: Promise<unknown>): Pr
   if (!(await within(HANG_UP_MS, closed))) app.server.closeAllConnections();
   clearInterval(idle);
 }
+
+/** More than real clients pipeline. */
+export const REQUESTS_PER_TURN = 32;
+
+type Serve = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** The turn in which a connection last started a request, and how many it started in it. */
+interface Pipeline {
+  turn: number;
+  started: number;
+}
+
+/**
+ * Bounds the requests that one connection may start in one turn of the event loop.
+ *
+ * Attack: thousands of pipelined requests in one segment, over and over. Node's parser emits every
+ * request of a segment, and reads up to 32 segments, before anything else runs: one connection
+ * blocked the event loop for 0.5 s at a time. Clients may pipeline requests, but no real client
+ * sends many. A connection that exceeds the bound is closed; the rest of its segment costs only its
+ * parsing and reaches neither the framework nor a route.
+ *
+ * Puts the bound in front of the request listeners that the server has now.
+ */
+function boundPipelines(server: Server): void {
+  const served = server.listeners('request') as Serve[];
+  const pipelines = new WeakMap<object, Pipeline>();
+  let turn = 0;
+  let isTurnEnding = false;
+  const endTurn = (): void => {
+    turn += 1;
+    isTurnEnding = false;
+  };
+  server.removeAllListeners('request');
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    if (!isTurnEnding) {
+      isTurnEnding = true;
+      setImmediate(endTurn);
+    }
+    const { socket } = request;
+    let pipeline = pipelines.get(socket);
+    if (pipeline === undefined) {
+      pipeline = { turn, started: 0 };
+      pipelines.set(socket, pipeline);
+    }
+    if (pipeline.turn !== turn) {
+      pipeline.turn = turn;
+      pipeline.started = 0;
+    }
+    pipeline.started += 1;
+    if (pipeline.started <= REQUESTS_PER_TURN) for (const serve of served) serve(request, response);
+    else socket.destroy();
+  });
+}
+
+type BuildSerializer = NonNullable<
+  NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>['buildSerializer']
+>;
+
+// fastify's own compiler, which fastify does not export but allows to be replaced.
+const require = createRequire(createRequire(import.meta.url).resolve('fastify'));
+const build = (require('@fastify/fast-json-stringify-compiler') as () => BuildSerializer)();
+
+/**
+ * Builds the JSON serializer of a route when the route first answers. fastify would build all of
+ * them at startup, which takes longer than all else there.
+ */
+const lazySerializers: BuildSerializer = (schemas, options) => {
+  const compile = build(schemas, options);
+  return (route) => {
+    let serialize: ReturnType<typeof compile> | undefined;
+    return (answer) => {
+      serialize ??= compile(route);
+      return serialize(answer);
+    };
+  };
+};

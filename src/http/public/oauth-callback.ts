@@ -14,8 +14,8 @@ import { type ReadState, readState } from '../../model/oauth-state.ts';
 import type { Target } from '../../model/target.ts';
 import type { UsedOAuthStates } from '../../store/installations/used-oauth-states.ts';
 import type { TargetResolver } from '../../targets/target-resolver.ts';
-import { hostsOf } from '../host-header.ts';
-import { leavesEndpoint } from './endpoint-path.ts';
+import { hostsOf } from '../request-head.ts';
+import { leavesEndpoint } from './endpoint-address.ts';
 
 export interface OAuthCallbackParts {
   readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;

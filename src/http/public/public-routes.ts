@@ -7,7 +7,7 @@
  *   GET oauth/{integration}/callback   where the operator offers redirect URLs: `oauth-callback.ts`
  *   GET {endpoint key}/~script.js   the published script of a site
  *     (docs/contract/published-scripts.md#script)
- *   GET {endpoint key}/~assets/…    the images of an integration (`published-images.ts`)
+ *   GET {endpoint key}/~assets/…    the images of an integration (`published-files.ts`)
  *
  * What the head of a request shows to be wrong is refused before its body is read, and what the
  * host can refuse never enters an isolate. It serves nothing of the host's own: no token, cookie or
@@ -23,24 +23,29 @@ import { hasPublishedScript, type PublishedScripts } from '../../calls/published
 import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';
 import { endpointPath, hasOwnOrigins } from '../../model/endpoint-url.ts';
+import type { Registry } from '../../store/integrations/registry.ts';
 import { callerOf } from '../client-caller.ts';
 import { SlowSenders } from '../slow-senders.ts';
+import type { CookieScope } from './answer.ts';
 import { sendAnswer } from './answer.ts';
 import { BodyBudget, type BodyOwner } from './body-budget.ts';
 import { readEnvelope } from './envelope.ts';
 import { EnvelopeSignatures, type EnvelopeSignaturesParts } from './envelope-signatures.ts';
 import { fetchEvent } from './fetch-event.ts';
 import { type OAuthCallbackParts, oauthCallbackRoute } from './oauth-callback.ts';
-import { fileHeaders, isKnownFile, type PublishedFile } from './published-file.ts';
-import { askedImage, PublishedImages, type PublishedImagesParts } from './published-images.ts';
+import {
+  askedImage,
+  fileHeaders,
+  isKnownFile,
+  type PublishedFile,
+  PublishedImages,
+} from './published-files.ts';
 import {
   type AuthorizedRequest,
   RequestAuthorizer,
   type RequestAuthorizerParts,
 } from './request-authorizer.ts';
-import { BodyReader, isStreamed, refuseAnnouncedBody, shed } from './request-body.ts';
-import type { CookieScope } from './set-cookie.ts';
-import { StreamedUpload } from './streamed-upload.ts';
+import { BodyReader, isStreamed, refuseAnnouncedBody, StreamedUpload, shed } from './request-body.ts';
 
 /** Allowance for the heads of an envelope's parts. */
 const MULTIPART_OVERHEAD_BYTES = 64 * 1024;
@@ -51,7 +56,7 @@ export interface PublicRouteParts extends Omit<RequestAuthorizerParts, 'signatur
   readonly limits: Limits;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly scripts: Pick<PublishedScripts, 'script'>;
-  readonly registry: PublishedImagesParts['registry'];
+  readonly registry: Pick<Registry, 'image'>;
   /** Wall-clock time, in milliseconds. */
   readonly now: () => number;
   /** Signatures that other nodes have accepted; absent if there are none. */
@@ -76,7 +81,7 @@ export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): voi
     bodies.requests.stop();
     bodies.answers.stop();
   });
-  const images = new PublishedImages(parts);
+  const images = new PublishedImages(parts.registry);
   const answeringParts = { ...parts, bodies, senders, reader, signatures };
   // For the framework, no method has a body: otherwise it would refuse content types that it cannot
   // parse, and raw traffic may have any. `BodyReader` reads them.

@@ -11,8 +11,7 @@ import { maySendEnvelopes } from '../../model/principal.ts';
 import type { Target } from '../../model/target.ts';
 import type { TargetResolver } from '../../targets/target-resolver.ts';
 import { bearerToken, type Credentials } from '../credentials.ts';
-import { type EndpointBases, endpointAddresses } from './endpoint-address.ts';
-import { leavesEndpoint } from './endpoint-path.ts';
+import { type EndpointBases, endpointAddresses, leavesEndpoint } from './endpoint-address.ts';
 import { type EnvelopeSignatures, unauthorized } from './envelope-signatures.ts';
 import { RequestRates, type RequestRatesParts } from './request-rates.ts';
 

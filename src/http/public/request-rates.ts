@@ -2,18 +2,17 @@
  * The rates of requests to endpoints: for each address, and for each endpoint.
  *
  * Requests are counted before the look-up of their endpoint. Attack: trying keys of endpoints, each
- * of which costs a query of the database. The bucket of an endpoint is in `endpoint-rate.ts`. This
- * file reads only heads, and does not decide which requests are counted.
+ * of which costs a query of the database. This file reads only heads, and does not decide which
+ * requests are counted.
  */
 import type { FastifyRequest } from 'fastify';
 import { AnnexError } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';
+import type { AddressList } from '../../model/address-list.ts';
 import { limitSentence } from '../../model/limit-met.ts';
-import { RateLimit } from '../../model/rate-limit.ts';
-import type { AddressList } from '../address-list.ts';
+import { RateLimit, type RateLimitParts } from '../../model/rate-limit.ts';
 import { addressKey, clientAddress } from '../client-address.ts';
 import { inProcessOwner } from '../loopback-listeners.ts';
-import { EndpointRate } from './endpoint-rate.ts';
 
 const SECOND_MS = 1_000;
 /** How often a refused address is written to the log. */
@@ -74,5 +73,38 @@ export class RequestRates {
     this.#parts.limitMet(name);
     const limit = { name, max: this.#parts.limits[name] };
     return new AnnexError('REQUEST_RATE_EXCEEDED', limitSentence(limit), { limit });
+  }
+}
+
+/** Part of a bucket that is reserved for senders that send little. */
+const RESERVE_SHARE = 1 / 4;
+/** Part of the rate that one sender may take while the reserve is in use. */
+const SENDER_SHARE = 1 / 64;
+
+/**
+ * A rate limit for each key, shared by several senders, which a few senders cannot use up.
+ *
+ * Attack: six addresses, each at the most that one address may send, use up the rate of an
+ * endpoint, and all its other clients are refused. So the last quarter of a bucket is reserved for
+ * senders that send little: while the reserve is in use, each sender has a small bucket of its own.
+ * With up to a quarter of 64 busy senders, others are served as before.
+ */
+export class EndpointRate {
+  readonly #all: RateLimit;
+  readonly #perSender: RateLimit;
+  readonly #reserveMs: number;
+
+  constructor(parts: RateLimitParts) {
+    this.#all = new RateLimit(parts);
+    this.#perSender = new RateLimit({ ...parts, timesMax: Math.ceil(parts.timesMax * SENDER_SHARE) });
+    this.#reserveMs = parts.windowMs * RESERVE_SHARE;
+  }
+
+  /**
+   * @returns whether the request is within the rate; if not, nothing of the shared bucket is taken
+   */
+  take(key: string, sender: string): boolean {
+    if (this.#all.take(key, this.#reserveMs)) return true;
+    return this.#perSender.take(`${key} ${sender}`) && this.#all.take(key);
   }
 }

@@ -4,12 +4,12 @@
 import fastify, { type FastifyInstance } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeLayers, UNCONFINED } from '../../../src/confinement/layers.ts';
-import { AddressList } from '../../../src/http/address-list.ts';
 import { controlRoutes } from '../../../src/http/control/control-routes.ts';
 import { Followers } from '../../../src/http/control/following/followers.ts';
 import { Credentials } from '../../../src/http/credentials.ts';
 import { answerErrors } from '../../../src/http/error-answer.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import { AddressList } from '../../../src/model/address-list.ts';
 import { Publisher } from '../../../src/publish/publish.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { TokenGrant } from '../../../src/store/tokens.ts';

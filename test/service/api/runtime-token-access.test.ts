@@ -5,11 +5,11 @@
 
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { AddressList } from '../../../src/http/address-list.ts';
 import { authenticate, FOR_RUNTIME, principalOf } from '../../../src/http/control/authenticate.ts';
 import { Credentials } from '../../../src/http/credentials.ts';
 import { answerErrors } from '../../../src/http/error-answer.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
+import { AddressList } from '../../../src/model/address-list.ts';
 import type { ApiTokens, Environment } from '../../../src/model/environment.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { type Installed, TestService } from '../../support/service.ts';

@@ -3,8 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EnvelopeSignatures } from '../../../src/http/public/envelope-signatures.ts';
-import { SeenSignatures } from '../../../src/http/public/seen-signatures.ts';
+import { EnvelopeSignatures, SeenSignatures } from '../../../src/http/public/envelope-signatures.ts';
 import { signatureHeader } from '../../../src/model/signature.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 

@@ -3,7 +3,7 @@
  * host.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { confineCookie } from '../../../src/http/public/set-cookie.ts';
+import { confineCookie } from '../../../src/http/public/answer.ts';
 import { WITHHELD, type WithheldOn } from '../../../src/http/withheld-headers.ts';
 import { exchange } from '../../support/http/raw-http.ts';
 import { type Installed, TestService } from '../../support/service.ts';

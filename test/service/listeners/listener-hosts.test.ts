@@ -3,7 +3,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../../src/config.ts';
-import { controlHosts, endpointHosts, hostName, publicHosts } from '../../../src/http/host-header.ts';
+import { controlHosts, endpointHosts, hostName, publicHosts } from '../../../src/http/request-head.ts';
 import { errorOf, exchange, statuses } from '../../support/http/raw-http.ts';
 import { startTestService, TestService } from '../../support/service.ts';
 

@@ -3,9 +3,9 @@
  * addresses.
  */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { AddressList } from '../../../src/http/address-list.ts';
 import { addressKey, clientAddress } from '../../../src/http/client-address.ts';
-import { EndpointRate } from '../../../src/http/public/endpoint-rate.ts';
+import { EndpointRate } from '../../../src/http/public/request-rates.ts';
+import { AddressList } from '../../../src/model/address-list.ts';
 import { RateLimit } from '../../../src/model/rate-limit.ts';
 import { dial } from '../../support/http/raw-http.ts';
 import { startTestService, type TestService } from '../../support/service.ts';

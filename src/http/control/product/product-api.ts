@@ -15,6 +15,7 @@ import { AnnexError } from '../../../errors.ts';
 import type { LimitName } from '../../../limits.ts';
 import { BODILESS_STATUSES } from '../../../model/bodiless-statuses.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
+import type { ProductScopes } from '../../../model/product-scopes.ts';
 import { isRuntimeToken } from '../../../model/runtime-token-format.ts';
 import { integrationKeyIn } from '../../../model/target.ts';
 import type { CallerStatements } from '../../../targets/caller-statements.ts';
@@ -26,7 +27,6 @@ import { answerError, routeUnknown } from '../../error-answer.ts';
 import { inProcessOwner } from '../../loopback-listeners.ts';
 import { tokenRefused } from '../authenticate.ts';
 import { answeredHeaders, isCanonical, overridesMethod, sentHeaders } from './product-head.ts';
-import type { ProductScopes } from './product-scopes.ts';
 
 /** What forwarding takes; present where the operator has named the product's API. */
 export interface Product {

@@ -10,9 +10,9 @@
  */
 import Type from 'typebox';
 import { parse } from 'yaml';
-import { SCOPES } from '../../../model/manifest/scope.ts';
-import { schemaCheck } from '../../../model/schema-check.ts';
-import { faultText } from '../../../model/schema-fault.ts';
+import { SCOPES } from './manifest/scope.ts';
+import { schemaCheck } from './schema-check.ts';
+import { faultText } from './schema-fault.ts';
 
 const RULES_MAX = 1_000;
 const PATH_CHARS_MAX = 1_000;

@@ -1,9 +1,12 @@
 /**
- * The images of integrations on the public listener: `GET {endpoint of the integration}/~assets/…`
- * (docs/contract/manifest.md#icons-and-images). No isolate is entered.
+ * Files that the host itself serves on the public listener: published scripts
+ * (docs/contract/published-scripts.md#script) and the images of integrations, `GET {endpoint of the
+ * integration}/~assets/…` (docs/contract/manifest.md#icons-and-images). For images no isolate is
+ * entered; whoever has the URL sees them: they stand in pages of the host product, whose visitors
+ * have no token.
  *
- * Whoever has the URL sees the image: it stands in pages of the host product, whose visitors have
- * no token.
+ * Attack: a script that browsers of a site load, or a picture, and with it headers of the code:
+ * cookies, a type that makes it a page, a policy for the origin. All headers are the host's own.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -13,7 +16,39 @@ import { imageType } from '../../model/manifest/image.ts';
 import { isImagePath } from '../../model/manifest/manifest-page.ts';
 import type { Target } from '../../model/target.ts';
 import type { Registry } from '../../store/integrations/registry.ts';
-import type { PublishedFile } from './published-file.ts';
+
+export interface PublishedFile {
+  readonly type: string;
+  readonly bytes: Buffer;
+  /** Strong entity tag. */
+  readonly tag: string;
+}
+
+/** How long browsers use a file without asking again. */
+const MAX_AGE_S = 300;
+
+/**
+ * Attack: an SVG with a script, opened as a page or put into a frame of the endpoint's origin.
+ * Nothing in it runs, and nothing is loaded for it. A script and a picture in a page obey the
+ * policy of that page.
+ */
+const INERT = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+export const fileHeaders = ({ type, tag }: Omit<PublishedFile, 'bytes'>): Record<string, string> => ({
+  'content-type': type,
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': INERT,
+  // Pages of a site, and of the host product, are other origins than the endpoint.
+  'cross-origin-resource-policy': 'cross-origin',
+  'cache-control': `public, max-age=${MAX_AGE_S}`,
+  etag: tag,
+});
+
+/** Whether `If-None-Match` names the file. A malformed header names nothing. */
+export const isKnownFile = (header: string | undefined, { tag }: Pick<PublishedFile, 'tag'>): boolean =>
+  header !== undefined && (header.trim() === '*' || header.split(',').some((one) => isTag(one, tag)));
+
+const isTag = (one: string, tag: string): boolean => one.trim().replace(/^W\//, '') === tag;
 
 const BYTES_CACHED = 32 * 1024 * 1024;
 /** Estimated size of an entry beside its bytes. */
@@ -39,19 +74,15 @@ export function askedImage(
   }
 }
 
-export interface PublishedImagesParts {
-  readonly registry: Pick<Registry, 'image'>;
-}
-
 export class PublishedImages {
-  readonly #registry: PublishedImagesParts['registry'];
+  readonly #registry: Pick<Registry, 'image'>;
   /** By version, whose images never change. */
   readonly #cache = new LRUCache<string, PublishedFile>({
     maxSize: BYTES_CACHED,
     sizeCalculation: ({ bytes }) => ENTRY_BYTES + bytes.byteLength,
   });
 
-  constructor({ registry }: PublishedImagesParts) {
+  constructor(registry: Pick<Registry, 'image'>) {
     this.#registry = registry;
   }
 

@@ -1,6 +1,6 @@
 /** The operator's mapping from calls of the product's API to scopes. */
 import { describe, expect, test } from 'vitest';
-import { ProductScopes } from '../../../src/http/control/product/product-scopes.ts';
+import { ProductScopes } from '../../../src/model/product-scopes.ts';
 
 const RULES = `
 - { method: GET, path: '/v1/spaces/{space}', scope: space:metadata:read }
