@@ -10,40 +10,33 @@ import { holderOf } from './authenticate.ts';
 import { placeView } from './installations/targets.ts';
 import { organizationRead, PAGE_QUERY, PageOf, pageAnswer, pageRequest } from './lists.ts';
 import { route } from './route.ts';
-import { isoTime, Name, Organization, Time } from './schemas.ts';
+import { isoTime, Name, named, Organization, optional, Time } from './schemas.ts';
 
-const EntryView = Type.Object(
-  {
-    id: Type.String(),
-    at: Time,
-    action: Type.String(),
-    actor: Type.Object({
-      kind: Type.String({ description: 'Kind of the token.' }),
-      token: Type.Optional(
-        Type.String({
-          description:
-            'Id of the token; runtime tokens have none, and that of another organization is not shown.',
-        }),
-      ),
-    }),
-    address: Type.Optional(
-      Type.String({
-        description:
-          "Address of the client. Absent for an integration's own code; an organization sees it for its own tokens only.",
-      }),
+const EntryView = named('AuditEntry', {
+  id: Type.String(),
+  at: Time,
+  action: Type.String(),
+  actor: Type.Object({
+    kind: Type.String({ description: 'Kind of the token.' }),
+    token: optional(
+      Type.String(),
+      'Id of the token; runtime tokens have none, and that of another organization is not shown.',
     ),
-    requestId: Type.String(),
-    organization: Type.Optional(Type.String()),
-    integration: Type.Optional(Type.String()),
-    installation: Type.Optional(Type.String()),
-    space: Type.Optional(Type.String()),
-    site: Type.Optional(Type.String()),
-    details: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'Names of the members that changed, never values.',
-    }),
-  },
-  { title: 'AuditEntry' },
-);
+  }),
+  address: optional(
+    Type.String(),
+    "Address of the client. Absent for an integration's own code; an organization sees it for its own tokens only.",
+  ),
+  requestId: Type.String(),
+  organization: Type.Optional(Type.String()),
+  integration: Type.Optional(Type.String()),
+  installation: Type.Optional(Type.String()),
+  space: Type.Optional(Type.String()),
+  site: Type.Optional(Type.String()),
+  details: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'Names of the members that changed, never values.',
+  }),
+});
 
 const AuditListQuery = Type.Object(
   {

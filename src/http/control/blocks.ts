@@ -24,7 +24,7 @@ import { BlockView, blockMembers } from './integrations/manifest-view.ts';
 import { PAGE_QUERY, PageOf, pageAnswer, pageRequest } from './lists.ts';
 import { anyObject, ComponentId, DRAWN, SHOWN_TO } from './render.ts';
 import { route } from './route.ts';
-import { Name, Organization, Place } from './schemas.ts';
+import { closed, Name, named, Organization, optional, Place } from './schemas.ts';
 
 /** Members of a query or body: the organization and space of the menu. */
 const MENU_OF = {
@@ -42,21 +42,18 @@ const MENU_OF = {
 const DRAWN_BY = {
   integration: Type.String(),
   installation: Type.String(),
-  space: Type.Optional(Type.String({ description: 'Present if the space installation draws it.' })),
+  space: optional(Type.String(), 'Present if the space installation draws it.'),
   componentId: ComponentId,
 };
 
 const { id: _, ...ofManifest } = BlockView.properties;
-const InstalledBlockView = Type.Object({ ...DRAWN_BY, ...ofManifest }, { title: 'InstalledBlock' });
+const InstalledBlockView = named('InstalledBlock', { ...DRAWN_BY, ...ofManifest });
 
-const UnfurlBody = Type.Object(
-  {
-    ...MENU_OF,
-    url: Type.String({ description: 'The pasted URL.', minLength: 1, maxLength: UNFURLED_CHARS_MAX }),
-    ...SHOWN_TO,
-  },
-  { title: 'Unfurl', additionalProperties: false },
-);
+const UnfurlBody = closed('Unfurl', {
+  ...MENU_OF,
+  url: Type.String({ description: 'The pasted URL.', minLength: 1, maxLength: UNFURLED_CHARS_MAX }),
+  ...SHOWN_TO,
+});
 
 /** Serialized here, as drawings are. */
 const UnfurlView = Type.Unsafe<string>(Type.Object({ ...DRAWN_BY, ...DRAWN }));
@@ -67,59 +64,49 @@ const MARKDOWN_BODY_BYTES_MAX = 1024 * 1024;
 /** Length of a document. */
 const MARKDOWN_CHARS_MAX = 1024 * 1024;
 
-const MarkdownBody = Type.Object(
-  {
-    ...MENU_OF,
-    blocks: Type.Array(
-      Type.Object(
-        {
-          integration: Name,
-          componentId: ComponentId,
-          props: anyObject('Props of the block, as the document stores them.'),
-        },
-        { additionalProperties: false },
+const MarkdownBody = closed('BlocksToMarkdown', {
+  ...MENU_OF,
+  blocks: Type.Array(
+    Type.Object(
+      {
+        integration: Name,
+        componentId: ComponentId,
+        props: anyObject('Props of the block, as the document stores them.'),
+      },
+      { additionalProperties: false },
+    ),
+    { maxItems: BLOCKS_MAX },
+  ),
+});
+
+const MarkdownView = named('MarkdownOfBlocks', {
+  blocks: Type.Array(
+    Type.Object({
+      markdown: optional(
+        Type.String(),
+        'A code block; absent if the block has no `markdown` or is not installed.',
       ),
-      { maxItems: BLOCKS_MAX },
-    ),
-  },
-  { title: 'BlocksToMarkdown', additionalProperties: false },
-);
+    }),
+    { description: 'In the order of the request.' },
+  ),
+});
 
-const MarkdownView = Type.Object(
-  {
-    blocks: Type.Array(
-      Type.Object({
-        markdown: Type.Optional(
-          Type.String({
-            description: 'A code block; absent if the block has no `markdown` or is not installed.',
-          }),
-        ),
-      }),
-      { description: 'In the order of the request.' },
-    ),
-  },
-  { title: 'MarkdownOfBlocks' },
-);
+const ParseBody = closed('MarkdownToParse', {
+  ...MENU_OF,
+  markdown: Type.String({ description: 'A document.', maxLength: MARKDOWN_CHARS_MAX }),
+});
 
-const ParseBody = Type.Object(
-  { ...MENU_OF, markdown: Type.String({ description: 'A document.', maxLength: MARKDOWN_CHARS_MAX }) },
-  { title: 'MarkdownToParse', additionalProperties: false },
-);
-
-const ParseView = Type.Object(
-  {
-    blocks: Type.Array(
-      Type.Object({
-        ...DRAWN_BY,
-        props: anyObject('Props to render the block with.'),
-        firstLine: Type.Integer({ description: 'Line of the opening fence, from 1.' }),
-        lastLine: Type.Integer({ description: 'Line of the closing fence.' }),
-      }),
-      { description: 'In the order of the document. All other lines are ordinary Markdown.' },
-    ),
-  },
-  { title: 'BlocksOfMarkdown' },
-);
+const ParseView = named('BlocksOfMarkdown', {
+  blocks: Type.Array(
+    Type.Object({
+      ...DRAWN_BY,
+      props: anyObject('Props to render the block with.'),
+      firstLine: Type.Integer({ description: 'Line of the opening fence, from 1.' }),
+      lastLine: Type.Integer({ description: 'Line of the closing fence.' }),
+    }),
+    { description: 'In the order of the document. All other lines are ordinary Markdown.' },
+  ),
+});
 
 const menuRoutes = [
   route({

@@ -34,7 +34,7 @@ import {
   targetNameOf,
 } from './installations/targets.ts';
 import { route } from './route.ts';
-import { NoQuery } from './schemas.ts';
+import { closed, NoQuery, named, optional } from './schemas.ts';
 
 const scriptRoute = route({
   name: 'sites.getScript',
@@ -71,26 +71,20 @@ const texts = (description: string) =>
     { description },
   );
 
-const Visit = Type.Object(
-  {
-    location: Type.Optional(Type.String({ description: 'URL that the visitor asked for.' })),
-    searchParams: Type.Optional(texts('Query of the request.')),
-    cookies: Type.Optional(texts('Cookies of the visitor on the site.')),
-    action: Type.Optional(Type.Literal('logout')),
-  },
-  { title: 'Visit', additionalProperties: false },
-);
+const Visit = closed('Visit', {
+  location: optional(Type.String(), 'URL that the visitor asked for.'),
+  searchParams: Type.Optional(texts('Query of the request.')),
+  cookies: Type.Optional(texts('Cookies of the visitor on the site.')),
+  action: Type.Optional(Type.Literal('logout')),
+});
 
-const VisitView = Type.Object(
-  {
-    status: Type.Integer(),
-    headers: Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }), {
-      description: 'Names and values in their order; a name can occur more than once.',
-    }),
-    body: Type.Optional(Type.String({ description: 'As UTF-8; absent if the answer has none.' })),
-  },
-  { title: 'AnsweredVisit' },
-);
+const VisitView = named('AnsweredVisit', {
+  status: Type.Integer(),
+  headers: Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }), {
+    description: 'Names and values in their order; a name can occur more than once.',
+  }),
+  body: optional(Type.String(), 'As UTF-8; absent if the answer has none.'),
+});
 
 const visitRoutes = (['space', 'site'] as const).map((level) =>
   route({

@@ -40,7 +40,18 @@ import {
   timeRange,
 } from './lists.ts';
 import { route } from './route.ts';
-import { isoTime, isoTimeIfAny, Name, NoQuery, Organization, Place, Time } from './schemas.ts';
+import {
+  closed,
+  isoTime,
+  isoTimeIfAny,
+  Name,
+  NoQuery,
+  named,
+  Organization,
+  optional,
+  Place,
+  Time,
+} from './schemas.ts';
 
 /** The id of the event, of a `Sequence`, and a number. */
 const DELIVERY_ID = /^[0-9a-f]{12}-[0-9a-f]{12}-[\w-]{1,32}\.\d{1,9}$/;
@@ -67,9 +78,7 @@ const MEMBERS = {
   organization: Type.String({
     description: 'The organization that installed; for a task at the level of the integration, its owner.',
   }),
-  installation: Type.Optional(
-    Type.String({ description: 'Absent for a task at the level of the integration.' }),
-  ),
+  installation: optional(Type.String(), 'Absent for a task at the level of the integration.'),
   space: Type.Optional(Type.String()),
   site: Type.Optional(Type.String()),
   state: Type.Enum([...DELIVERY_STATES], {
@@ -92,57 +101,45 @@ const MEMBERS = {
   finishedAt: Type.Optional(Time),
 };
 
-const AttemptView = Type.Object(
-  {
-    number: Type.Integer(),
-    at: Time,
-    durationMs: Type.Integer(),
-    result: Type.Enum([...ATTEMPT_RESULTS], {
-      description: '`fault`: a failure of Annex itself, which uses up no retry.',
-    }),
-    outcome: Outcome,
-    destination: Type.Optional(Type.String({ description: 'URL of the post, without its query.' })),
-    status: Type.Optional(Type.Integer({ description: 'Status of the answer.' })),
-    response: Type.Optional(Type.String({ description: "Beginning of the body of the receiver's answer." })),
-    truncated: Type.Optional(
-      Type.Boolean({ description: 'Whether the answer was longer than what was read.' }),
-    ),
-  },
-  { title: 'DeliveryAttempt' },
-);
+const AttemptView = named('DeliveryAttempt', {
+  number: Type.Integer(),
+  at: Time,
+  durationMs: Type.Integer(),
+  result: Type.Enum([...ATTEMPT_RESULTS], {
+    description: '`fault`: a failure of Annex itself, which uses up no retry.',
+  }),
+  outcome: Outcome,
+  destination: optional(Type.String(), 'URL of the post, without its query.'),
+  status: optional(Type.Integer(), 'Status of the answer.'),
+  response: optional(Type.String(), "Beginning of the body of the receiver's answer."),
+  truncated: optional(Type.Boolean(), 'Whether the answer was longer than what was read.'),
+});
 
-export const DeliveryView = Type.Object(MEMBERS, { title: 'Delivery' });
+export const DeliveryView = named('Delivery', MEMBERS);
 
 /** An event of followed deliveries, for the description: `textOf` makes its text. */
-const DeliveryChangeView = Type.Object(
-  {
-    id: Type.String({ description: 'By which a change that comes twice is recognized.' }),
-    change: Type.Enum(
-      ['accepted', 'attempted', 'redelivered', 'delivered', 'unhandled', 'failed', 'canceled'],
-      {
-        description: '`attempted`: an attempt ended, and the delivery is pending still.',
-      },
-    ),
-    at: Time,
-    delivery: DeliveryView,
-    attempt: Type.Optional(AttemptView),
-  },
-  { title: 'DeliveryChange' },
-);
+const DeliveryChangeView = named('DeliveryChange', {
+  id: Type.String({ description: 'By which a change that comes twice is recognized.' }),
+  change: Type.Enum(
+    ['accepted', 'attempted', 'redelivered', 'delivered', 'unhandled', 'failed', 'canceled'],
+    {
+      description: '`attempted`: an attempt ended, and the delivery is pending still.',
+    },
+  ),
+  at: Time,
+  delivery: DeliveryView,
+  attempt: Type.Optional(AttemptView),
+});
 
-const WholeDeliveryView = Type.Object(
-  {
-    ...MEMBERS,
-    history: Type.Array(AttemptView, { description: 'The latest hundred attempts, in order.' }),
-    destination: Type.Optional(
-      Type.String({ description: 'Destination of a webhook, without its query, which may contain a key.' }),
-    ),
-    payload: Type.Optional(
-      Type.String({ description: 'Payload of a webhook: the same bytes at each attempt.' }),
-    ),
-  },
-  { title: 'WholeDelivery' },
-);
+const WholeDeliveryView = named('WholeDelivery', {
+  ...MEMBERS,
+  history: Type.Array(AttemptView, { description: 'The latest hundred attempts, in order.' }),
+  destination: optional(
+    Type.String(),
+    'Destination of a webhook, without its query, which may contain a key.',
+  ),
+  payload: optional(Type.String(), 'Payload of a webhook: the same bytes at each attempt.'),
+});
 
 /** Filters of lists and of replays. */
 const DELIVERY_FILTERS = {
@@ -152,27 +149,22 @@ const DELIVERY_FILTERS = {
   ...TIME_RANGE,
 };
 
-const DeliveriesQuery = Type.Object(
-  {
-    ...PAGE_QUERY,
-    ...DELIVERY_FILTERS,
-    type: Type.Optional(Type.Enum([...POSTED_TYPES.keys(), TASK])),
-    installation: Type.Optional(Name),
-    integration: Type.Optional(
-      Type.String({ ...Name, description: 'Lists the tasks at the own level of this integration.' }),
-    ),
-    organization: Type.Optional(Organization),
-    event: Type.Optional(Type.String({ description: '`eventId` of an event.', pattern: EVENT_ID.source })),
-    state: Type.Optional(Type.Enum([...DELIVERY_STATES])),
-    follow: Type.Optional(
-      Type.Boolean({
-        description:
-          'Whether to answer with server-sent events, one for each change. `limit` is the number of deliveries whose changes so far come first, by default none; after `Last-Event-ID` come the changes after that one.',
-      }),
-    ),
-  },
-  { title: 'DeliveriesQuery', additionalProperties: false },
-);
+const DeliveriesQuery = closed('DeliveriesQuery', {
+  ...PAGE_QUERY,
+  ...DELIVERY_FILTERS,
+  type: Type.Optional(Type.Enum([...POSTED_TYPES.keys(), TASK])),
+  installation: Type.Optional(Name),
+  integration: Type.Optional(
+    Type.String({ ...Name, description: 'Lists the tasks at the own level of this integration.' }),
+  ),
+  organization: Type.Optional(Organization),
+  event: optional(Type.String({ pattern: EVENT_ID.source }), '`eventId` of an event.'),
+  state: Type.Optional(Type.Enum([...DELIVERY_STATES])),
+  follow: optional(
+    Type.Boolean(),
+    'Whether to answer with server-sent events, one for each change. `limit` is the number of deliveries whose changes so far come first, by default none; after `Last-Event-ID` come the changes after that one.',
+  ),
+});
 
 const NOT_BOTH = new AnnexError(
   'REQUEST_INVALID',
@@ -187,27 +179,17 @@ type DeliveriesRequest = FastifyRequest<{ Querystring: Static<typeof DeliveriesQ
 /** States of finished deliveries, which can be redelivered. */
 const OVER = DELIVERY_STATES.filter((state) => state !== 'pending');
 
-const ReplayBody = Type.Object(
-  {
-    installation: Name,
-    ...DELIVERY_FILTERS,
-    state: Type.Optional(Type.Enum(OVER, { default: 'failed' })),
-    cursor: PAGE_QUERY.cursor,
-  },
-  { title: 'Replay', additionalProperties: false },
-);
+const ReplayBody = closed('Replay', {
+  installation: Name,
+  ...DELIVERY_FILTERS,
+  state: Type.Optional(Type.Enum(OVER, { default: 'failed' })),
+  cursor: PAGE_QUERY.cursor,
+});
 
-const ReplayView = Type.Object(
-  {
-    replayed: Type.Integer({ description: 'How many were made pending again.' }),
-    next: Type.Optional(
-      Type.String({
-        description: 'Present if there may be more: repeat the request with this as `cursor`.',
-      }),
-    ),
-  },
-  { title: 'Replayed' },
-);
+const ReplayView = named('Replayed', {
+  replayed: Type.Integer({ description: 'How many were made pending again.' }),
+  next: optional(Type.String(), 'Present if there may be more: repeat the request with this as `cursor`.'),
+});
 
 const SUMMARIES = {
   redeliver: 'Redeliver a finished delivery',

@@ -13,22 +13,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../errors.ts';
 import type { Installation } from '../../store/installations/target-rows.ts';
+import { optional } from './schemas.ts';
 
 type Conditional = Pick<FastifyRequest, 'headers'>;
 type Tagged = Pick<Installation, 'endpointKey' | 'revision'>;
 
 /** Header of a conditional change. */
 export const IfMatch = Type.Object({
-  'if-match': Type.Optional(
-    Type.String({ description: 'Change it only if its `ETag` is one of these; otherwise 412.' }),
-  ),
+  'if-match': optional(Type.String(), 'Change it only if its `ETag` is one of these; otherwise 412.'),
 });
 
 /** Header of a conditional read. */
 export const IfNoneMatch = Type.Object({
-  'if-none-match': Type.Optional(
-    Type.String({ description: 'Send it only if its `ETag` is none of these; otherwise 304.' }),
-  ),
+  'if-none-match': optional(Type.String(), 'Send it only if its `ETag` is none of these; otherwise 304.'),
 });
 
 /** Five random bits each: enough to distinguish the targets that a place has had. */

@@ -52,9 +52,10 @@ import {
   timeRange,
 } from './lists.ts';
 import { route } from './route.ts';
-import { isoTime, isoTimeIfAny, Name, NoQuery, Organization, Time } from './schemas.ts';
+import { isoTime, isoTimeIfAny, Name, NoQuery, named, Organization, optional, Time } from './schemas.ts';
 
-const LifecycleEventView = Type.Object(
+const LifecycleEventView = named(
+  'LifecycleEvent',
   {
     id: Type.String({ description: '`eventId` of the event, and the request id of its lines in the log.' }),
     type: Type.String(),
@@ -69,11 +70,11 @@ const LifecycleEventView = Type.Object(
         'could not be delivered; final. `canceled`: the target was removed.',
     }),
     attempts: Type.Integer({ description: 'Number of calls made.' }),
-    outcome: Type.Optional(Type.String({ description: 'Outcome of the last call.' })),
+    outcome: optional(Type.String(), 'Outcome of the last call.'),
     createdAt: Time,
     finishedAt: Type.Optional(Time),
   },
-  { title: 'LifecycleEvent', description: 'A lifecycle event of an installation.' },
+  { description: 'A lifecycle event of an installation.' },
 );
 
 const PRODUCT_MEMBERS = {
@@ -82,20 +83,18 @@ const PRODUCT_MEMBERS = {
   organization: Type.String(),
   space: Type.Optional(Type.String()),
   site: Type.Optional(Type.String()),
-  installation: Type.Optional(
-    Type.String({ description: 'Present if the event is for this installation only.' }),
-  ),
+  installation: optional(Type.String(), 'Present if the event is for this installation only.'),
   deliveries: Type.Integer({ description: 'Number of deliveries when it was accepted.' }),
   createdAt: Time,
 };
 
-const ProductEventView = Type.Object(PRODUCT_MEMBERS, {
-  title: 'ProductEvent',
+const ProductEventView = named('ProductEvent', PRODUCT_MEMBERS, {
   description: 'An event that the host product posted.',
 });
 
 /** With its content and its deliveries. */
-const TracedEventView = Type.Object(
+const TracedEventView = named(
+  'TracedEvent',
   {
     ...PRODUCT_MEMBERS,
     event: Type.Record(Type.String(), Type.Unknown(), {
@@ -107,7 +106,7 @@ const TracedEventView = Type.Object(
         '`requestId`.',
     }),
   },
-  { title: 'TracedEvent', description: 'An event that the host product posted, and its deliveries.' },
+  { description: 'An event that the host product posted, and its deliveries.' },
 );
 
 /** Key of a page of lifecycle events: the position. */
@@ -148,28 +147,20 @@ const postBody = ({ eventsPerBatch: maxItems }: Pick<Limits, 'eventsPerBatch'>) 
 
 const DELIVERIES =
   'Number of targets that get it. 0 is not an error: no installation has a handler or a webhook for it.';
-const PostedView = Type.Object(
-  {
-    eventId: Type.String(),
-    deliveries: Type.Integer({ description: DELIVERIES }),
-  },
-  { title: 'Posted' },
-);
-const PostedManyView = Type.Object(
-  {
-    events: Type.Array(
-      Type.Object({
-        eventId: Type.String(),
-        deliveries: Type.Integer({ description: DELIVERIES }),
-        known: Type.Optional(
-          Type.Boolean({ description: 'It was accepted before; this is the earlier answer.' }),
-        ),
-      }),
-      { description: 'In the order of the request.' },
-    ),
-  },
-  { title: 'PostedMany' },
-);
+const PostedView = named('Posted', {
+  eventId: Type.String(),
+  deliveries: Type.Integer({ description: DELIVERIES }),
+});
+const PostedManyView = named('PostedMany', {
+  events: Type.Array(
+    Type.Object({
+      eventId: Type.String(),
+      deliveries: Type.Integer({ description: DELIVERIES }),
+      known: optional(Type.Boolean(), 'It was accepted before; this is the earlier answer.'),
+    }),
+    { description: 'In the order of the request.' },
+  ),
+});
 const View = Type.Union([PostedManyView, PostedView]);
 
 export const EVENT_ROUTES = [

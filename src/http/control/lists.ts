@@ -15,7 +15,7 @@ import { type Page, type PageRequest, readable, type UnreadableRow } from '../..
 import { AnnexError } from '../../errors.ts';
 import { type HolderPrincipal, isRuntime } from '../../model/principal.ts';
 import { principalOf } from './authenticate.ts';
-import { Time } from './schemas.ts';
+import { optional, Time } from './schemas.ts';
 
 /** Items of a page at most, except of long pages. */
 export const PAGE_ITEMS = 100;
@@ -68,9 +68,7 @@ const NextPage = Type.Union([Type.Object({ page: Type.String() }), Type.String()
 export const PageOf = <Item extends TSchema>(item: Item) =>
   Type.Object({
     items: Type.Array(item),
-    count: Type.Optional(
-      Type.Integer({ description: 'Number of all items, where it is known. With `next.page` only.' }),
-    ),
+    count: optional(Type.Integer(), 'Number of all items, where it is known. With `next.page` only.'),
     next: Type.Optional(NextPage),
   });
 

@@ -19,21 +19,18 @@ import type { Source } from './following/event-stream.ts';
 import { answerWith, beginOf, type Follower, isFollowed } from './following/followers.ts';
 import { PAGE_QUERY, PageOf, pageAnswer, pageRequest } from './lists.ts';
 import { route } from './route.ts';
-import { isoTime, Name, Time } from './schemas.ts';
+import { isoTime, Name, named, optional, Time } from './schemas.ts';
 
-const LineView = Type.Object(
-  {
-    id: Type.String(),
-    installation: Type.Optional(Type.String()),
-    integration: Type.Optional(Type.String({ description: 'For a line of its own endpoint.' })),
-    version: Type.Integer(),
-    requestId: Type.String(),
-    level: Type.Enum([...LOG_LEVELS]),
-    text: Type.String(),
-    at: Time,
-  },
-  { title: 'LogLine' },
-);
+const LineView = named('LogLine', {
+  id: Type.String(),
+  installation: Type.Optional(Type.String()),
+  integration: optional(Type.String(), 'For a line of its own endpoint.'),
+  version: Type.Integer(),
+  requestId: Type.String(),
+  level: Type.Enum([...LOG_LEVELS]),
+  text: Type.String(),
+  at: Time,
+});
 
 /** What a line belongs to, as it is shown. */
 type LineOf = { readonly installation: string } | { readonly integration: string };
@@ -49,12 +46,10 @@ const LogsQuery = Type.Object(
     ...PAGE_QUERY,
     installation: Type.Optional(Name),
     integration: Type.Optional(Name),
-    level: Type.Optional(Type.Enum([...LOG_LEVELS], { description: 'This level and those above it.' })),
-    follow: Type.Optional(
-      Type.Boolean({
-        description:
-          'Whether to answer with server-sent events. `limit` is the number of earlier lines that come first, by default none; after `Last-Event-ID` come the lines after that one.',
-      }),
+    level: optional(Type.Enum([...LOG_LEVELS]), 'This level and those above it.'),
+    follow: optional(
+      Type.Boolean(),
+      'Whether to answer with server-sent events. `limit` is the number of earlier lines that come first, by default none; after `Last-Event-ID` come the lines after that one.',
     ),
   },
   { additionalProperties: false },

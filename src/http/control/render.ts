@@ -30,7 +30,7 @@ import {
   targetNameOf,
 } from './installations/targets.ts';
 import { route } from './route.ts';
-import { Name, Place } from './schemas.ts';
+import { closed, Name, optional, Place } from './schemas.ts';
 
 /** The `id` of a component, or of a block. */
 export const ComponentId = Type.String({ minLength: 1, maxLength: 256 });
@@ -80,17 +80,16 @@ const RENDER_BODY = {
   ),
   ...SHOWN_TO,
 };
-const RenderBody = Type.Object(RENDER_BODY, { title: 'Render', additionalProperties: false });
+const RenderBody = closed('Render', RENDER_BODY);
 
-const JsonText = (description: string) =>
-  Type.Optional(Type.String({ description: `${description} As JSON.` }));
+const JsonText = (description: string) => optional(Type.String(), `${description} As JSON.`);
 /** Members of a query, the same. */
 const RENDER_QUERY = {
   componentId: ComponentId,
   props: JsonText('Its props.'),
   context: JsonText('Where it is shown.'),
 };
-const RenderQuery = Type.Object(RENDER_QUERY, { title: 'RenderQuery', additionalProperties: false });
+const RenderQuery = closed('RenderQuery', RENDER_QUERY);
 
 /** Members of an answer with a drawing. */
 export const DRAWN = {
@@ -98,11 +97,9 @@ export const DRAWN = {
   state: anyObject('State to send with the next action.'),
   props: anyObject('Props to send with the next action.'),
   element: anyObject('ContentKit to show, as `/v1/contentkit.schema.json` describes it.'),
-  canAccessVisitorClaims: Type.Optional(
-    Type.Boolean({
-      description:
-        'Whether its frames may get the claims of the visitor: by the scope `site:visitor:claims`, unless the code declines.',
-    }),
+  canAccessVisitorClaims: optional(
+    Type.Boolean(),
+    'Whether its frames may get the claims of the visitor: by the scope `site:visitor:claims`, unless the code declines.',
   ),
 };
 
@@ -122,9 +119,9 @@ const RenderView = Type.Unsafe<string>(
         type: Type.Literal('choices'),
         choices: Type.Object({
           items: Type.Array(Choice),
-          selected: Type.Optional(Type.Array(Choice, { description: 'Those that are chosen.' })),
-          next: Type.Optional(Type.String({ description: 'Mark of the next page.' })),
-          nextPage: Type.Optional(Type.String({ description: 'URL of the next page, in place of a mark.' })),
+          selected: optional(Type.Array(Choice), 'Those that are chosen.'),
+          next: optional(Type.String(), 'Mark of the next page.'),
+          nextPage: optional(Type.String(), 'URL of the next page, in place of a mark.'),
         }),
       }),
     ],
@@ -144,14 +141,8 @@ const DRAWN_AT = {
   siteId: Type.Optional(Place),
 };
 
-const RenderAtBody = Type.Object(
-  { ...RENDER_BODY, ...DRAWN_AT },
-  { title: 'RenderAt', additionalProperties: false },
-);
-const RenderAtQuery = Type.Object(
-  { ...RENDER_QUERY, ...DRAWN_AT },
-  { title: 'RenderAtQuery', additionalProperties: false },
-);
+const RenderAtBody = closed('RenderAt', { ...RENDER_BODY, ...DRAWN_AT });
+const RenderAtQuery = closed('RenderAtQuery', { ...RENDER_QUERY, ...DRAWN_AT });
 
 /** The same, as it was sent. */
 interface DrawnAt {

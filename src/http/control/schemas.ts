@@ -5,8 +5,25 @@
  * for example, refuses text with U+0000, and such a request is the caller's mistake, not a fault of
  * Annex.
  */
-import Type from 'typebox';
+import Type, { type TProperties, type TSchema, type TSchemaOptions } from 'typebox';
 import { ID_CHARS_MAX, ORGANIZATION_ID, PLACE_ID } from '../../model/identifiers.ts';
+
+/** An object with a name of its own in the description and in clients. */
+export const named = <Members extends TProperties>(
+  title: string,
+  members: Members,
+  options: TSchemaOptions = {},
+) => Type.Object(members, { title, ...options });
+
+/** The same of what is sent: a member that is not listed is refused, not ignored. */
+export const closed = <Members extends TProperties>(
+  title: string,
+  members: Members,
+  options: TSchemaOptions = {},
+) => named(title, members, { ...options, additionalProperties: false });
+
+export const optional = <Schema extends TSchema>(schema: Schema, description: string) =>
+  Type.Optional(Type.With(schema, { description }));
 
 /** A name or id in a path; whether it exists is checked later. */
 export const Name = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' });

@@ -18,7 +18,7 @@ import { actorOf, requireAdmin, requires } from './authenticate.ts';
 import { placeView } from './installations/targets.ts';
 import { PageOf, PageQuery, pageAnswer, pageRequest } from './lists.ts';
 import { route } from './route.ts';
-import { isoTime, Name, Organization, Time } from './schemas.ts';
+import { closed, isoTime, Name, named, Organization, optional, Time } from './schemas.ts';
 
 const TOKEN = {
   id: Type.String(),
@@ -26,39 +26,32 @@ const TOKEN = {
   organization: Type.Optional(Type.String()),
   createdAt: Time,
 };
-const TokenView = Type.Object(TOKEN, { title: 'Token' });
-const NewTokenView = Type.Object(
-  {
-    ...TOKEN,
-    token: Type.String({ description: 'Shown here and never again.' }),
-  },
-  { title: 'NewToken' },
-);
+const TokenView = named('Token', TOKEN);
+const NewTokenView = named('NewToken', {
+  ...TOKEN,
+  token: Type.String({ description: 'Shown here and never again.' }),
+});
 
-const TokenBody = Type.Object(
-  { kind: Type.Enum([...TOKEN_KINDS]), organization: Type.Optional(Organization) },
-  { title: 'TokenToCreate', additionalProperties: false },
-);
+const TokenBody = closed('TokenToCreate', {
+  kind: Type.Enum([...TOKEN_KINDS]),
+  organization: Type.Optional(Organization),
+});
 
-const IntrospectionBody = Type.Object(
-  { token: Type.String({ minLength: 1, maxLength: RUNTIME_TOKEN_CHARS_MAX }) },
-  { title: 'TokenToIntrospect', additionalProperties: false },
-);
+const IntrospectionBody = closed('TokenToIntrospect', {
+  token: Type.String({ minLength: 1, maxLength: RUNTIME_TOKEN_CHARS_MAX }),
+});
 
-const IntrospectionView = Type.Object(
-  {
-    active: Type.Boolean({ description: 'The other members are present if this is true.' }),
-    kind: Type.Optional(Type.Enum(['integration', 'installation'])),
-    integration: Type.Optional(Type.String({ description: 'Its name.' })),
-    installation: Type.Optional(Type.String({ description: 'Its id.' })),
-    organization: Type.Optional(Type.String({ description: 'The organization that installed.' })),
-    space: Type.Optional(Type.String({ description: 'The space of the call that the token was made for.' })),
-    site: Type.Optional(Type.String({ description: 'The site of the call that the token was made for.' })),
-    scopes: Type.Optional(Type.Array(Type.String(), { description: 'Of the version that runs.' })),
-    expiresAt: Type.Optional(Time),
-  },
-  { title: 'Introspection' },
-);
+const IntrospectionView = named('Introspection', {
+  active: Type.Boolean({ description: 'The other members are present if this is true.' }),
+  kind: Type.Optional(Type.Enum(['integration', 'installation'])),
+  integration: optional(Type.String(), 'Its name.'),
+  installation: optional(Type.String(), 'Its id.'),
+  organization: optional(Type.String(), 'The organization that installed.'),
+  space: optional(Type.String(), 'The space of the call that the token was made for.'),
+  site: optional(Type.String(), 'The site of the call that the token was made for.'),
+  scopes: optional(Type.Array(Type.String()), 'Of the version that runs.'),
+  expiresAt: Type.Optional(Time),
+});
 
 export const TOKEN_ROUTES = [
   route({

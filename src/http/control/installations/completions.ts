@@ -30,6 +30,7 @@ import { nestedCaller } from '../../client-caller.ts';
 import { fetchEvent } from '../../public/fetch-event.ts';
 import type { Control } from '../control.ts';
 import { route } from '../route.ts';
+import { closed, named, optional } from '../schemas.ts';
 import {
   TARGET_NOUNS,
   TARGET_PARAMS,
@@ -41,28 +42,20 @@ import {
 
 const SEARCH_CHARS_MAX = 256;
 
-const CompletionsBody = Type.Object(
-  {
-    property: Type.String({ minLength: 1, maxLength: 64 }),
-    search: Type.Optional(
-      Type.String({ description: 'The text that the user has typed.', maxLength: SEARCH_CHARS_MAX }),
-    ),
-  },
-  { title: 'CompletionsRequest', additionalProperties: false },
-);
+const CompletionsBody = closed('CompletionsRequest', {
+  property: Type.String({ minLength: 1, maxLength: 64 }),
+  search: optional(Type.String({ maxLength: SEARCH_CHARS_MAX }), 'The text that the user has typed.'),
+});
 
-const CompletionsView = Type.Object(
-  {
-    options: Type.Array(
-      Type.Object({
-        label: Type.String({ maxLength: LABEL_CHARS_MAX }),
-        value: Type.String({ maxLength: VALUE_CHARS_MAX }),
-      }),
-      { maxItems: OPTIONS_MAX },
-    ),
-  },
-  { title: 'Completions' },
-);
+const CompletionsView = named('Completions', {
+  options: Type.Array(
+    Type.Object({
+      label: Type.String({ maxLength: LABEL_CHARS_MAX }),
+      value: Type.String({ maxLength: VALUE_CHARS_MAX }),
+    }),
+    { maxItems: OPTIONS_MAX },
+  ),
+});
 
 export const COMPLETION_ROUTES = LEVELS.map((level) =>
   route({

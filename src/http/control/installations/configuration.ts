@@ -12,54 +12,38 @@ import { LEVELS } from '../../../model/level.ts';
 import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import { publicEndpoint } from '../../../targets/target-resolver.ts';
 import { route } from '../route.ts';
-import { NoQuery } from '../schemas.ts';
+import { NoQuery, named, optional } from '../schemas.ts';
 import { TARGET_NOUNS, TARGET_PARAMS, TARGET_PATHS, TARGET_TAGS, visibleTarget } from './targets.ts';
 
-const FieldView = Type.Object(
-  {
-    name: Type.String(),
-    type: Type.Enum(['string', 'number', 'boolean', 'button']),
-    title: Type.Optional(Type.String()),
-    description: Type.Optional(Type.String()),
-    required: Type.Boolean(),
-    default: Type.Optional(Type.Unknown()),
-    enum: Type.Optional(Type.Array(Type.String(), { description: 'Options of a dropdown.' })),
-    multiple: Type.Optional(
-      Type.Boolean({ description: 'Several options may be chosen: the value is a list.' }),
-    ),
-    completion: Type.Optional(
-      Type.Boolean({ description: 'The integration supplies the options, at `…/completions`.' }),
-    ),
-    button_text: Type.Optional(Type.String()),
-    callback_url: Type.Optional(Type.String({ description: 'Absolute URL that the button opens.' })),
-    value: Type.Optional(
-      Type.Unknown({ description: 'Absent if nothing is set, and for sealed properties.' }),
-    ),
-    sealed: Type.Optional(
-      Type.Boolean({ description: 'The property has credentials, which are never shown.' }),
-    ),
-    isSet: Type.Optional(Type.Boolean({ description: 'Whether a sealed property has a value.' })),
-  },
-  { title: 'ConfigurationField' },
-);
+const FieldView = named('ConfigurationField', {
+  name: Type.String(),
+  type: Type.Enum(['string', 'number', 'boolean', 'button']),
+  title: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+  required: Type.Boolean(),
+  default: Type.Optional(Type.Unknown()),
+  enum: optional(Type.Array(Type.String()), 'Options of a dropdown.'),
+  multiple: optional(Type.Boolean(), 'Several options may be chosen: the value is a list.'),
+  completion: optional(Type.Boolean(), 'The integration supplies the options, at `…/completions`.'),
+  button_text: Type.Optional(Type.String()),
+  callback_url: optional(Type.String(), 'Absolute URL that the button opens.'),
+  value: optional(Type.Unknown(), 'Absent if nothing is set, and for sealed properties.'),
+  sealed: optional(Type.Boolean(), 'The property has credentials, which are never shown.'),
+  isSet: optional(Type.Boolean(), 'Whether a sealed property has a value.'),
+});
 
-const FormView = Type.Object(
-  {
-    level: Type.Enum([...LEVELS]),
-    status: Type.Enum([...INSTALLATION_STATUSES]),
-    componentId: Type.Optional(
-      Type.String({ description: 'Component that draws the configuration, instead of a form.' }),
+const FormView = named('ConfigurationForm', {
+  level: Type.Enum([...LEVELS]),
+  status: Type.Enum([...INSTALLATION_STATUSES]),
+  componentId: optional(Type.String(), 'Component that draws the configuration, instead of a form.'),
+  properties: optional(Type.Array(FieldView), "In the manifest's order."),
+  problems: optional(
+    Type.Array(
+      Type.Object({ property: Type.String(), message: Type.String(), hint: Type.Optional(Type.String()) }),
     ),
-    properties: Type.Optional(Type.Array(FieldView, { description: "In the manifest's order." })),
-    problems: Type.Optional(
-      Type.Array(
-        Type.Object({ property: Type.String(), message: Type.String(), hint: Type.Optional(Type.String()) }),
-        { description: 'Problems that make the configuration invalid.' },
-      ),
-    ),
-  },
-  { title: 'ConfigurationForm' },
-);
+    'Problems that make the configuration invalid.',
+  ),
+});
 
 export const CONFIGURATION_ROUTES = LEVELS.map((level) =>
   route({

@@ -29,7 +29,7 @@ import { principalOf, runtimeOf, wrongKind } from '../authenticate.ts';
 import type { Control } from '../control.ts';
 import { tagReply } from '../entity-tag.ts';
 import { route } from '../route.ts';
-import { isoTime, NoQuery, Time } from '../schemas.ts';
+import { closed, isoTime, NoQuery, named, optional, Time } from '../schemas.ts';
 import {
   countedEdit,
   INSTALLATION,
@@ -44,54 +44,35 @@ import {
 
 const Lease = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' });
 
-const LeaseBody = Type.Object(
-  {
-    lease: Type.Optional(
-      Type.String({ ...Lease, description: 'A lease that the call holds, to extend it.' }),
+const LeaseBody = closed('LeaseRequest', {
+  lease: Type.Optional(Type.String({ ...Lease, description: 'A lease that the call holds, to extend it.' })),
+});
+
+const LeaseView = named('CredentialsLease', {
+  lease: optional(Type.String(), 'Absent while another call holds the lease: try again.'),
+  expiresAt: Type.Optional(Time),
+  credentials: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>(
+      Type.Object({}, { additionalProperties: true, description: 'The present `oauth_credentials`.' }),
     ),
-  },
-  { title: 'LeaseRequest', additionalProperties: false },
-);
+  ),
+});
 
-const LeaseView = Type.Object(
-  {
-    lease: Type.Optional(
-      Type.String({ description: 'Absent while another call holds the lease: try again.' }),
-    ),
-    expiresAt: Type.Optional(Time),
-    credentials: Type.Optional(
-      Type.Unsafe<Record<string, unknown>>(
-        Type.Object({}, { additionalProperties: true, description: 'The present `oauth_credentials`.' }),
-      ),
-    ),
-  },
-  { title: 'CredentialsLease' },
-);
+const StateBody = closed('StateToSpend', {
+  digest: Type.String({
+    description: 'SHA-256 of the state, in base64url.',
+    maxLength: 43,
+    pattern: '^[A-Za-z0-9_-]{43}$',
+  }),
+});
 
-const StateBody = Type.Object(
-  {
-    digest: Type.String({
-      description: 'SHA-256 of the state, in base64url.',
-      maxLength: 43,
-      pattern: '^[A-Za-z0-9_-]{43}$',
-    }),
-  },
-  { title: 'StateToSpend', additionalProperties: false },
-);
+const StateView = named('SpentState', {
+  isFirst: Type.Boolean({ description: 'Whether the state was not spent before.' }),
+});
 
-const StateView = Type.Object(
-  {
-    isFirst: Type.Boolean({ description: 'Whether the state was not spent before.' }),
-  },
-  { title: 'SpentState' },
-);
-
-const TokenView = Type.Object(
-  {
-    token: Type.String({ description: 'A runtime token of the installation, of kind `installation`.' }),
-  },
-  { title: 'InstallationToken' },
-);
+const TokenView = named('InstallationToken', {
+  token: Type.String({ description: 'A runtime token of the installation, of kind `installation`.' }),
+});
 
 const ofLevel = (level: Level) => [
   route({

@@ -17,7 +17,7 @@ import { CREDENTIALS_PROPERTY } from '../../../model/manifest/configuration.ts';
 import { mayReadInstallation, type Principal } from '../../../model/principal.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import { PAGE_QUERY } from '../lists.ts';
-import { isoTime, Organization, Place, Time } from '../schemas.ts';
+import { closed, isoTime, named, Organization, optional, Place, Time } from '../schemas.ts';
 
 const ExternalId = Type.String({
   minLength: 1,
@@ -45,22 +45,20 @@ export const InstallationsQuery = Type.Object(
 );
 
 /** Body of an install into an organization. */
-export const InstallBody = Type.Object(
-  {
-    organization: Organization,
-    externalIds,
-    ...selections,
-    installToken: Type.Optional(
-      Type.String({ description: 'Token of the install link of an unlisted integration.', maxLength: 128 }),
-    ),
-  },
-  { title: 'Install', additionalProperties: false },
-);
+export const InstallBody = closed('Install', {
+  organization: Organization,
+  externalIds,
+  ...selections,
+  installToken: optional(
+    Type.String({ maxLength: 128 }),
+    'Token of the install link of an unlisted integration.',
+  ),
+});
 
 /** Bodies that add a space or site to an installation. */
 export const PLACE_BODIES = {
-  space: Type.Object({ space: Place, externalIds }, { additionalProperties: false, title: 'InstallInSpace' }),
-  site: Type.Object({ site: Place, externalIds }, { additionalProperties: false, title: 'InstallInSite' }),
+  space: closed('InstallInSpace', { space: Place, externalIds }),
+  site: closed('InstallInSite', { site: Place, externalIds }),
 };
 
 const edit = {
@@ -75,12 +73,10 @@ const EditBelow = Type.Object(edit, { ...EDIT, title: 'PlaceEdit' });
 /** Query of an edit. */
 export const EditQuery = Type.Object(
   {
-    configuration: Type.Optional(
-      Type.Enum(['merge', 'replace'], {
-        description:
-          'What happens to properties that are not in the body: they stay (`merge`) or are removed (`replace`). ' +
-          'By default `replace` for runtime tokens, `merge` for others.',
-      }),
+    configuration: optional(
+      Type.Enum(['merge', 'replace']),
+      'What happens to properties that are not in the body: they stay (`merge`) or are removed (`replace`). ' +
+        'By default `replace` for runtime tokens, `merge` for others.',
     ),
   },
   { additionalProperties: false },
@@ -99,64 +95,44 @@ export type EditBody = Static<(typeof EDIT_BODIES)['organization']>;
 const common = {
   integration: Type.String(),
   organization: Type.String(),
-  target: Type.Object({ organization: Type.String() }, { title: 'InstallationTarget' }),
+  target: named('InstallationTarget', { organization: Type.String() }),
   status: Type.Enum([...INSTALLATION_STATUSES]),
   configuration: Properties('Without the properties that `sealed` names.'),
-  sealed: Type.Optional(
-    Type.Array(Type.String(), { description: 'Names of properties that are set and never shown.' }),
-  ),
+  sealed: optional(Type.Array(Type.String()), 'Names of properties that are set and never shown.'),
   externalIds: Type.Array(Type.String()),
-  urls: Type.Object(
-    {
-      location: Type.String({ description: 'The record in the API.' }),
-      app: Type.Optional(Type.String({ description: 'The page in the host product.' })),
-      publicEndpoint: Type.String(),
-      publicContentEndpoint: Type.String({ description: 'The endpoint on the origin without cookies.' }),
-    },
-    { title: 'InstallationUrls' },
-  ),
+  urls: named('InstallationUrls', {
+    location: Type.String({ description: 'The record in the API.' }),
+    app: optional(Type.String(), 'The page in the host product.'),
+    publicEndpoint: Type.String(),
+    publicContentEndpoint: Type.String({ description: 'The endpoint on the origin without cookies.' }),
+  }),
   createdAt: Time,
   updatedAt: Time,
 };
-const problems = Type.Optional(
+const problems = optional(
   Type.Array(
-    Type.Object(
-      {
-        property: Type.String(),
-        message: Type.String(),
-        hint: Type.Optional(Type.String()),
-      },
-      { title: 'ConfigurationProblem' },
-    ),
-    {
-      description:
-        'Problems that make the configuration invalid, by property; absent if there are none, and in lists.',
-    },
+    named('ConfigurationProblem', {
+      property: Type.String(),
+      message: Type.String(),
+      hint: Type.Optional(Type.String()),
+    }),
   ),
+  'Problems that make the configuration invalid, by property; absent if there are none, and in lists.',
 );
 const installation = Type.String({ description: 'Id of the installation that it belongs to.' });
 
 /** Views at each level. */
 export const VIEWS = {
-  organization: Type.Object(
-    {
-      id: Type.String(),
-      ...common,
-      space_selection: Type.Enum([...SELECTIONS]),
-      site_selection: Type.Enum([...SELECTIONS]),
-      spaces: Type.Integer({ description: 'Number of spaces that it was added to.' }),
-      problems,
-    },
-    { title: 'Installation' },
-  ),
-  space: Type.Object(
-    { installation, space: Type.String(), ...common, problems },
-    { title: 'InstallationInSpace' },
-  ),
-  site: Type.Object(
-    { installation, site: Type.String(), ...common, problems },
-    { title: 'InstallationInSite' },
-  ),
+  organization: named('Installation', {
+    id: Type.String(),
+    ...common,
+    space_selection: Type.Enum([...SELECTIONS]),
+    site_selection: Type.Enum([...SELECTIONS]),
+    spaces: Type.Integer({ description: 'Number of spaces that it was added to.' }),
+    problems,
+  }),
+  space: named('InstallationInSpace', { installation, space: Type.String(), ...common, problems }),
+  site: named('InstallationInSite', { installation, site: Type.String(), ...common, problems }),
 };
 
 /**

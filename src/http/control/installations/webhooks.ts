@@ -30,7 +30,7 @@ import {
 import { actorOf, principalOf } from '../authenticate.ts';
 import type { Control } from '../control.ts';
 import { route } from '../route.ts';
-import { isoTime, NoQuery, Time } from '../schemas.ts';
+import { closed, isoTime, NoQuery, named, optional, Time } from '../schemas.ts';
 import {
   countedEdit,
   TARGET_NOUNS,
@@ -41,40 +41,31 @@ import {
   visibleTarget,
 } from './targets.ts';
 
-const RotateBody = Type.Object(
-  {
-    secret: Type.Optional(
-      Type.String({
-        description: 'Printable ASCII characters without spaces. If absent, a secret is generated.',
-        minLength: OWN_SECRET_CHARS_MIN,
-        maxLength: OWN_SECRET_CHARS_MAX,
-        pattern: OWN_SECRET.source,
-      }),
-    ),
-    overlapSeconds: Type.Optional(
-      Type.Integer({
-        description: 'Time in which the previous secret signs too. If absent, it stops at once.',
-        minimum: OVERLAP_SECONDS_MIN,
-        maximum: OVERLAP_SECONDS_MAX,
-      }),
-    ),
-  },
-  { title: 'WebhookSecretRotation', additionalProperties: false },
-);
+const RotateBody = closed('WebhookSecretRotation', {
+  secret: optional(
+    Type.String({
+      minLength: OWN_SECRET_CHARS_MIN,
+      maxLength: OWN_SECRET_CHARS_MAX,
+      pattern: OWN_SECRET.source,
+    }),
+    'Printable ASCII characters without spaces. If absent, a secret is generated.',
+  ),
+  overlapSeconds: optional(
+    Type.Integer({ minimum: OVERLAP_SECONDS_MIN, maximum: OVERLAP_SECONDS_MAX }),
+    'Time in which the previous secret signs too. If absent, it stops at once.',
+  ),
+});
 
-const SecretView = Type.Object(
-  {
-    secret: Type.String({ description: 'The key of the HMAC is the UTF-8 of this text.' }),
-    createdAt: Time,
-    previous: Type.Optional(
-      Type.Object(
-        { until: Time },
-        { description: 'End of the time in which the previous secret signs too, second in the header.' },
-      ),
+const SecretView = named('WebhookSecret', {
+  secret: Type.String({ description: 'The key of the HMAC is the UTF-8 of this text.' }),
+  createdAt: Time,
+  previous: Type.Optional(
+    Type.Object(
+      { until: Time },
+      { description: 'End of the time in which the previous secret signs too, second in the header.' },
     ),
-  },
-  { title: 'WebhookSecret' },
-);
+  ),
+});
 
 /** No event type belongs to an organization as a whole. */
 const TEST_BODIES = {
@@ -93,15 +84,12 @@ function testBody(types: TSchema) {
   );
 }
 
-const TestView = Type.Object(
-  {
-    eventId: Type.String(),
-    deliveries: Type.Integer({
-      description: '0 if the code does not handle the type or lacks its scope.',
-    }),
-  },
-  { title: 'WebhookTest' },
-);
+const TestView = named('WebhookTest', {
+  eventId: Type.String(),
+  deliveries: Type.Integer({
+    description: '0 if the code does not handle the type or lacks its scope.',
+  }),
+});
 
 /** What the routes of a level share: each use is an audit entry, so it counts as an edit. */
 const common = (level: Level) => ({

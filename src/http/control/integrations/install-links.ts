@@ -11,27 +11,21 @@ import { AnnexError } from '../../../errors.ts';
 import { VISIBILITIES } from '../../../model/manifest/visibility.ts';
 import { actorOf } from '../authenticate.ts';
 import { route } from '../route.ts';
-import { Name, NoQuery } from '../schemas.ts';
+import { Name, NoQuery, named } from '../schemas.ts';
 import { ownIntegration } from './integrations.ts';
 
-const NewLinkView = Type.Object(
-  {
-    integration: Type.String(),
-    token: Type.String({ description: 'Shown only here; send it as `installToken` to install.' }),
-  },
-  { title: 'NewInstallLink' },
-);
+const NewLinkView = named('NewInstallLink', {
+  integration: Type.String(),
+  token: Type.String({ description: 'Shown only here; send it as `installToken` to install.' }),
+});
 
-const LinkView = Type.Object(
-  {
-    integration: Type.String(),
-    title: Type.String(),
-    description: Type.String(),
-    visibility: Type.Enum([...VISIBILITIES]),
-    organization: Type.String({ description: 'The owner of the integration.' }),
-  },
-  { title: 'InstallLink' },
-);
+const LinkView = named('InstallLink', {
+  integration: Type.String(),
+  title: Type.String(),
+  description: Type.String(),
+  visibility: Type.Enum([...VISIBILITIES]),
+  organization: Type.String({ description: 'The owner of the integration.' }),
+});
 
 const PATH = '/integrations/:name/install-link';
 

@@ -18,78 +18,66 @@ import type { Control } from '../control.ts';
 import { contentTag, IfNoneMatch, isKnownTag } from '../entity-tag.ts';
 import { PageOf, PageQuery, pageAnswer, pageRequest } from '../lists.ts';
 import { route } from '../route.ts';
-import { isoTime, Name, NoQuery, Time } from '../schemas.ts';
+import { isoTime, Name, NoQuery, named, optional, Time } from '../schemas.ts';
 import { MANIFEST_MEMBERS, manifestMembers } from './manifest-view.ts';
 
-const IntegrationView = Type.Object(
-  {
-    name: Type.String(),
-    title: Type.String(),
-    description: Type.String(),
-    organization: Type.String({ description: 'The owner.' }),
-    visibility: Type.Enum([...VISIBILITIES]),
-    version: Type.Integer({ description: 'The active version.' }),
-    createdAt: Time,
-    updatedAt: Time,
-  },
-  { title: 'Integration' },
-);
+const IntegrationView = named('Integration', {
+  name: Type.String(),
+  title: Type.String(),
+  description: Type.String(),
+  organization: Type.String({ description: 'The owner.' }),
+  visibility: Type.Enum([...VISIBILITIES]),
+  version: Type.Integer({ description: 'The active version.' }),
+  createdAt: Time,
+  updatedAt: Time,
+});
 
-const IntegrationDetail = Type.Object(
-  {
-    object: Type.Literal('integration'),
-    ...IntegrationView.properties,
-    ...MANIFEST_MEMBERS,
-    urls: Type.Object({
-      location: Type.String({ description: 'Its record in the API.' }),
-      app: Type.Optional(Type.String({ description: 'Its page in the host product.' })),
-      icon: Type.Optional(Type.String()),
-      assets: Type.String({ description: 'The folder of its images.' }),
-      publicEndpoint: Type.String({ description: 'Its own endpoint, one for all installations.' }),
-      publicContentEndpoint: Type.String({ description: 'The same on the origin without cookies.' }),
-      oauthCallback: Type.Optional(
-        Type.String({ description: 'The redirect URL to register at a provider of OAuth.' }),
-      ),
-    }),
-    configurations: Type.Unsafe<Record<string, unknown>>(
-      Type.Object(
-        {},
-        {
-          additionalProperties: true,
-          description: 'The settings of the manifest, by level: account, space and site.',
-        },
-      ),
-    ),
-    verified: Type.Boolean({ description: 'Whether it comes with Annex.' }),
-    owner: Type.Object(
+const IntegrationDetail = named('WholeIntegration', {
+  object: Type.Literal('integration'),
+  ...IntegrationView.properties,
+  ...MANIFEST_MEMBERS,
+  urls: Type.Object({
+    location: Type.String({ description: 'Its record in the API.' }),
+    app: optional(Type.String(), 'Its page in the host product.'),
+    icon: Type.Optional(Type.String()),
+    assets: Type.String({ description: 'The folder of its images.' }),
+    publicEndpoint: Type.String({ description: 'Its own endpoint, one for all installations.' }),
+    publicContentEndpoint: Type.String({ description: 'The same on the origin without cookies.' }),
+    oauthCallback: optional(Type.String(), 'The redirect URL to register at a provider of OAuth.'),
+  }),
+  configurations: Type.Unsafe<Record<string, unknown>>(
+    Type.Object(
+      {},
       {
-        object: Type.Literal('organization'),
-        id: Type.String(),
-        title: Type.String({ description: 'The id: the product alone knows another.' }),
-        urls: Type.Object({
-          location: Type.String({ description: 'Its record in the API of the product.' }),
-          app: Type.Optional(Type.String({ description: 'Its page in the host product.' })),
-        }),
+        additionalProperties: true,
+        description: 'The settings of the manifest, by level: account, space and site.',
       },
-      { description: 'The organization that owns it.' },
     ),
-    permissions: Type.Object({
-      admin: Type.Boolean({ description: 'Whether the token may publish and manage it.' }),
-    }),
-    installLink: Type.Optional(
-      Type.Boolean({ description: 'Whether it has an install link. Shown to the owner only.' }),
-    ),
-  },
-  { title: 'WholeIntegration' },
-);
+  ),
+  verified: Type.Boolean({ description: 'Whether it comes with Annex.' }),
+  owner: Type.Object(
+    {
+      object: Type.Literal('organization'),
+      id: Type.String(),
+      title: Type.String({ description: 'The id: the product alone knows another.' }),
+      urls: Type.Object({
+        location: Type.String({ description: 'Its record in the API of the product.' }),
+        app: optional(Type.String(), 'Its page in the host product.'),
+      }),
+    },
+    { description: 'The organization that owns it.' },
+  ),
+  permissions: Type.Object({
+    admin: Type.Boolean({ description: 'Whether the token may publish and manage it.' }),
+  }),
+  installLink: optional(Type.Boolean(), 'Whether it has an install link. Shown to the owner only.'),
+});
 
 const DeleteQuery = Type.Object(
   {
-    cascade: Type.Optional(
-      Type.Boolean({
-        description: 'Deletes its installations too, without lifecycle events.',
-        default: false,
-      }),
+    cascade: optional(
+      Type.Boolean({ default: false }),
+      'Deletes its installations too, without lifecycle events.',
     ),
   },
   { additionalProperties: false },

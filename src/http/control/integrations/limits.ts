@@ -10,7 +10,7 @@ import { type LoweredLimits, limitsUnder, readLowered } from '../../../model/low
 import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import { actorOf, requireAdmin } from '../authenticate.ts';
 import { route } from '../route.ts';
-import { Name } from '../schemas.ts';
+import { Name, named } from '../schemas.ts';
 import { ownIntegration } from './integrations.ts';
 
 const LimitsOfAll = Type.Object(
@@ -20,16 +20,13 @@ const LimitsOfAll = Type.Object(
   >,
   { title: 'LimitValues' },
 );
-const LimitsView = Type.Object(
-  {
-    limits: LimitsOfAll,
-    deployment: LimitsOfAll,
-    lowered: Type.Array(Type.String(), {
-      description: "Names of the limits that are below the deployment's.",
-    }),
-  },
-  { title: 'IntegrationLimits' },
-);
+const LimitsView = named('IntegrationLimits', {
+  limits: LimitsOfAll,
+  deployment: LimitsOfAll,
+  lowered: Type.Array(Type.String(), {
+    description: "Names of the limits that are below the deployment's.",
+  }),
+});
 /** Names and values are validated together, so that one answer reports every fault. */
 const LimitsBody = Type.Record(Type.String(), Type.Unknown(), {
   description: `Name of a limit to its value, an integer from 1 to the deployment's. Limits left out are the deployment's. Names: ${LOWERABLE_LIMITS.join(', ')}.`,

@@ -2,25 +2,24 @@
  * The public view of a manifest: for the page from which an integration is installed, and for each
  * version that its owner reads. Secrets are left out, even their names.
  */
+
 import Type from 'typebox';
 import type { PublishedManifest } from '../../../model/manifest/manifest.ts';
 import type { Block } from '../../../model/manifest/manifest-blocks.ts';
+import { named, optional } from '../schemas.ts';
 
-export const BlockView = Type.Object(
-  {
-    id: Type.String(),
-    title: Type.String(),
-    description: Type.Optional(Type.String()),
-    icon: Type.Optional(Type.String()),
-    urlUnfurl: Type.Optional(Type.Array(Type.String())),
-    markdown: Type.Optional(Type.Object({ codeblock: Type.String(), body: Type.String() })),
-  },
-  { title: 'Block' },
-);
+export const BlockView = named('Block', {
+  id: Type.String(),
+  title: Type.String(),
+  description: Type.Optional(Type.String()),
+  icon: Type.Optional(Type.String()),
+  urlUnfurl: Type.Optional(Type.Array(Type.String())),
+  markdown: Type.Optional(Type.Object({ codeblock: Type.String(), body: Type.String() })),
+});
 
 /** Schemas of the members, to spread. */
 export const MANIFEST_MEMBERS = {
-  summary: Type.Optional(Type.String({ description: 'Markdown.' })),
+  summary: optional(Type.String(), 'Markdown.'),
   target: Type.String({
     description: 'Level at which it can be installed: all, organization, space or site.',
   }),
@@ -30,11 +29,7 @@ export const MANIFEST_MEMBERS = {
   icon: Type.Optional(Type.String()),
   previewImages: Type.Array(Type.String()),
   externalLinks: Type.Array(Type.Object({ label: Type.String(), url: Type.String() })),
-  egress: Type.Optional(
-    Type.Array(Type.String(), {
-      description: 'Hosts that its fetch may reach, if the manifest lists them.',
-    }),
-  ),
+  egress: optional(Type.Array(Type.String()), 'Hosts that its fetch may reach, if the manifest lists them.'),
   webhook: Type.Optional(
     Type.Object(
       { url: Type.String(), eventTypes: Type.String() },

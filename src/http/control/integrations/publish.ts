@@ -16,56 +16,43 @@ import { receiveUpload } from '../../../publish/receive-upload.ts';
 import { actorOf, holderOf, principalOf, requires } from '../authenticate.ts';
 import type { Control } from '../control.ts';
 import { type Route, route } from '../route.ts';
-import { ProblemView } from '../schemas.ts';
+import { named, optional, ProblemView } from '../schemas.ts';
 
-const PublishedView = Type.Object(
-  {
-    integration: Type.String(),
-    version: Type.Integer(),
-    warnings: Type.Array(ProblemView),
-  },
-  { title: 'Published' },
-);
-const CheckedView = Type.Object(
-  {
-    integration: Type.String(),
-    scriptBytes: Type.Integer({ description: 'Size of the script that would be stored.' }),
-    warnings: Type.Array(ProblemView),
-  },
-  { title: 'Checked' },
-);
+const PublishedView = named('Published', {
+  integration: Type.String(),
+  version: Type.Integer(),
+  warnings: Type.Array(ProblemView),
+});
+const CheckedView = named('Checked', {
+  integration: Type.String(),
+  scriptBytes: Type.Integer({ description: 'Size of the script that would be stored.' }),
+  warnings: Type.Array(ProblemView),
+});
 
 const bytes = (description: string) =>
   Type.Optional(Type.Unsafe<string>({ type: 'string', format: 'binary', description }));
 
 /** The parts that `publish/receive-upload.ts` reads. */
-const UPLOAD = Type.Object(
-  {
-    manifest: Type.Optional(
-      Type.String({
-        description:
-          'YAML, or the path of an uploaded file; where it is absent, the one `…-manifest.yaml` among the files.',
-      }),
-    ),
-    secrets: Type.Optional(
-      Type.Record(Type.String(), Type.String(), { description: 'JSON: name of a secret → its value.' }),
-    ),
-    files: Type.Optional(
-      Type.Array(Type.Unsafe<string>({ type: 'string', format: 'binary' }), {
-        description: 'Any number; the file name of each is its path relative to the manifest.',
-      }),
-    ),
-    archive: bytes('The same as one .tar or .tar.gz, instead of `files`.'),
-    script: bytes('One ready ES module; files beside it are its manifest and its images.'),
-    overwriteSecrets: Type.Optional(
-      Type.Boolean({ description: 'Whether the values in `secrets` replace stored ones; else they do not.' }),
-    ),
-    env: Type.Optional(
-      Type.String({ description: 'Name of the environment in `envs` of the manifest; else `default`.' }),
-    ),
-  },
-  { title: 'Upload' },
-);
+const UPLOAD = named('Upload', {
+  manifest: optional(
+    Type.String(),
+    'YAML, or the path of an uploaded file; where it is absent, the one `…-manifest.yaml` among the files.',
+  ),
+  secrets: Type.Optional(
+    Type.Record(Type.String(), Type.String(), { description: 'JSON: name of a secret → its value.' }),
+  ),
+  files: optional(
+    Type.Array(Type.Unsafe<string>({ type: 'string', format: 'binary' })),
+    'Any number; the file name of each is its path relative to the manifest.',
+  ),
+  archive: bytes('The same as one .tar or .tar.gz, instead of `files`.'),
+  script: bytes('One ready ES module; files beside it are its manifest and its images.'),
+  overwriteSecrets: optional(
+    Type.Boolean(),
+    'Whether the values in `secrets` replace stored ones; else they do not.',
+  ),
+  env: optional(Type.String(), 'Name of the environment in `envs` of the manifest; else `default`.'),
+});
 
 /** What both routes share. */
 const UPLOADED = {

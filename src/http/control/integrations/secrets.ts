@@ -10,21 +10,18 @@ import type { Limits } from '../../../limits.ts';
 import type { SecretState } from '../../../store/integrations/secrets.ts';
 import { actorOf } from '../authenticate.ts';
 import { route } from '../route.ts';
-import { isoTimeIfAny, Name, Time } from '../schemas.ts';
+import { isoTimeIfAny, Name, named, Time } from '../schemas.ts';
 import { ownIntegration } from './integrations.ts';
 
-const SecretView = Type.Object(
-  {
-    name: Type.String(),
-    isSet: Type.Boolean({ description: 'Whether it has a value.' }),
-    isDeclared: Type.Boolean({
-      description: 'Whether the active version declares it. Calls do not see undeclared secrets.',
-    }),
-    updatedAt: Type.Optional(Time),
-  },
-  { title: 'Secret' },
-);
-const SecretsView = Type.Object({ items: Type.Array(SecretView) }, { title: 'IntegrationSecrets' });
+const SecretView = named('Secret', {
+  name: Type.String(),
+  isSet: Type.Boolean({ description: 'Whether it has a value.' }),
+  isDeclared: Type.Boolean({
+    description: 'Whether the active version declares it. Calls do not see undeclared secrets.',
+  }),
+  updatedAt: Type.Optional(Time),
+});
+const SecretsView = named('IntegrationSecrets', { items: Type.Array(SecretView) });
 /** Names and values are validated together, so that one answer reports every fault. */
 const SecretsBody = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Name to value, both strings. Secrets left out keep their values.',

@@ -17,7 +17,7 @@ import { unknownIntegration, unknownTarget } from '../../../model/unknown-name-e
 import { actorOf, runtimeOf } from '../authenticate.ts';
 import type { Control } from '../control.ts';
 import { route } from '../route.ts';
-import { Name, NoQuery } from '../schemas.ts';
+import { closed, Name, NoQuery, optional } from '../schemas.ts';
 
 const MS_PER_S = 1_000;
 /** Of a character that a client escapes: `a` may be sent as `\u0061`. */
@@ -25,20 +25,13 @@ const ESCAPED_BYTES_MAX = 6;
 /** For the other members, and white space. */
 const REST_BYTES_MAX = 4 * 1024;
 
-const TaskBody = Type.Object(
-  {
-    task: Type.Unknown({ description: 'Any JSON value. The event `task` has it as it is here.' }),
-    schedule: Type.Optional(
-      Type.Number({
-        description: 'Seconds until the task is delivered.',
-        minimum: 0,
-        maximum: TASK_SCHEDULE_S_MAX,
-        default: 0,
-      }),
-    ),
-  },
-  { title: 'TaskToQueue', additionalProperties: false },
-);
+const TaskBody = closed('TaskToQueue', {
+  task: Type.Unknown({ description: 'Any JSON value. The event `task` has it as it is here.' }),
+  schedule: optional(
+    Type.Number({ minimum: 0, maximum: TASK_SCHEDULE_S_MAX, default: 0 }),
+    'Seconds until the task is delivered.',
+  ),
+});
 
 export const TASK_ROUTES = [
   route({

@@ -11,41 +11,32 @@ import type { Version } from '../../../store/integrations/integration-rows.ts';
 import { actorOf } from '../authenticate.ts';
 import { PageOf, PageQuery, pageAnswer, pageRequest } from '../lists.ts';
 import { route } from '../route.ts';
-import { isoTime, Name, NoQuery, Time } from '../schemas.ts';
+import { isoTime, Name, NoQuery, named, Time } from '../schemas.ts';
 import { ownIntegration } from './integrations.ts';
 import { MANIFEST_MEMBERS, manifestMembers } from './manifest-view.ts';
 
-const VersionView = Type.Object(
-  { version: Type.Integer(), active: Type.Boolean(), createdAt: Time },
-  { title: 'Version' },
-);
+const VersionView = named('Version', { version: Type.Integer(), active: Type.Boolean(), createdAt: Time });
 
-const VersionDetail = Type.Object(
-  {
-    ...VersionView.properties,
-    title: Type.String(),
-    description: Type.String(),
-    visibility: Type.String(),
-    ...MANIFEST_MEMBERS,
-    script: Type.Optional(Type.String()),
-    configurations: Type.Record(Type.String(), Type.Unknown()),
-    contentSecurityPolicy: Type.Optional(Type.Unknown()),
-  },
-  { title: 'WholeVersion' },
-);
+const VersionDetail = named('WholeVersion', {
+  ...VersionView.properties,
+  title: Type.String(),
+  description: Type.String(),
+  visibility: Type.String(),
+  ...MANIFEST_MEMBERS,
+  script: Type.Optional(Type.String()),
+  configurations: Type.Record(Type.String(), Type.Unknown()),
+  contentSecurityPolicy: Type.Optional(Type.Unknown()),
+});
 
 const VERSION_PARAMS = { name: Name, version: Type.Integer({ minimum: 1, maximum: 999_999_999 }) };
 
-const SourceMapView = Type.Object(
-  {
-    version: Type.Literal(3),
-    file: Type.String({ description: 'URL of the script in stacks.' }),
-    sources: Type.Array(Type.String({ description: 'Path in the upload.' })),
-    names: Type.Array(Type.String()),
-    mappings: Type.String(),
-  },
-  { title: 'SourceMap' },
-);
+const SourceMapView = named('SourceMap', {
+  version: Type.Literal(3),
+  file: Type.String({ description: 'URL of the script in stacks.' }),
+  sources: Type.Array(Type.String({ description: 'Path in the upload.' })),
+  names: Type.Array(Type.String()),
+  mappings: Type.String(),
+});
 /** Sent as it is stored: a map of megabytes is not parsed in the host. */
 const SourceMapText = Type.Unsafe<string>({
   description: 'The source map (ECMA-426).',

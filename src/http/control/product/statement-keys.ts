@@ -5,32 +5,27 @@
 import Type from 'typebox';
 import { actorOf, requireAdmin } from '../authenticate.ts';
 import { route } from '../route.ts';
-import { isoTime, Time } from '../schemas.ts';
+import { isoTime, named, optional, Time } from '../schemas.ts';
 
 const RotateBody = Type.Optional(
   Type.Object(
     {
-      forget: Type.Optional(
-        Type.Boolean({ description: 'Whether all keys so far are withdrawn at once: one has leaked.' }),
-      ),
+      forget: optional(Type.Boolean(), 'Whether all keys so far are withdrawn at once: one has leaked.'),
     },
     { additionalProperties: false },
   ),
 );
 
-const KeysView = Type.Object(
-  {
-    keys: Type.Array(
-      Type.Object({
-        kid: Type.String(),
-        state: Type.Enum(['next', 'signing', 'previous']),
-        createdAt: Time,
-      }),
-      { description: 'Newest first.' },
-    ),
-  },
-  { title: 'StatementKeys' },
-);
+const KeysView = named('StatementKeys', {
+  keys: Type.Array(
+    Type.Object({
+      kid: Type.String(),
+      state: Type.Enum(['next', 'signing', 'previous']),
+      createdAt: Time,
+    }),
+    { description: 'Newest first.' },
+  ),
+});
 
 export const STATEMENT_KEY_ROUTES = [
   route({
