@@ -31,7 +31,15 @@ import {
 import { closeMemoryEscapes } from './memory/memory-escapes.ts';
 import { createNavigator, Navigator } from './navigator.ts';
 import { part } from './parts.ts';
-import { defineProperty, deleteProperty, getOwnPropertyDescriptor, objectKeys } from './primordials.ts';
+import {
+  defineProperty,
+  deleteProperty,
+  getOwnPropertyDescriptor,
+  MapIntrinsic,
+  mapForEach,
+  mapSet,
+  objectKeys,
+} from './primordials.ts';
 import { streams } from './streams/stream.ts';
 import { URL } from './url/url.ts';
 import { URLSearchParams } from './url/url-search-params.ts';
@@ -163,7 +171,8 @@ export function exposeGlobals(target: object, values: Readonly<Record<string, un
 /**
  * Defines lazy globals, whose values are made when the first of them is read, so that an isolate
  * pays only for what its script uses: all of them are 780 KiB. Until then each is an accessor; then
- * they are as `exposeGlobals` defines them, except those that the script has replaced or deleted.
+ * all of them are as `exposeGlobals` defines them, except those that the script has replaced or
+ * deleted.
  *
  * @param load returns the values of all `names`, and possibly more
  */
@@ -172,24 +181,29 @@ function exposeLazily<Name extends string>(
   names: readonly Name[],
   load: () => Readonly<Record<Name, unknown>>,
 ): void {
+  const getters = new MapIntrinsic<Name, () => unknown>();
   for (let i = 0; i < names.length; i++) {
     const name = names[i] as Name;
-    defineProperty(target, name, {
-      get: () => {
-        const value = load()[name];
-        expose(target, name, value);
-        return value;
-      },
-      set: (value: unknown) => expose(target, name, value),
-      enumerable: false,
-      configurable: true,
-    });
+    const get = (): unknown => {
+      const values = load();
+      mapForEach(getters, (getter, each) => {
+        if (getOwnPropertyDescriptor(target, each)?.get === getter) expose(target, each, values[each]);
+      });
+      return values[name];
+    };
+    mapSet(getters, name, get);
+    const set = (value: unknown): void => define(target, name, value);
+    defineProperty(target, name, { get, set, enumerable: false, configurable: true });
   }
 }
 
 function expose(target: object, name: string, value: unknown): void {
   // The bundle is minified: without this, a class would have a name like `e` in logs.
   if (typeof value === 'function') defineProperty(value, 'name', { value: name, configurable: true });
+  define(target, name, value);
+}
+
+function define(target: object, name: string, value: unknown): void {
   defineProperty(target, name, { value, writable: true, enumerable: false, configurable: true });
 }
 

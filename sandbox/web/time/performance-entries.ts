@@ -10,7 +10,7 @@
 import { DOMException } from '../dom-exception.ts';
 import { structuredClone } from '../lazy.ts';
 import { List, push, toArray, truncate } from '../list.ts';
-import { slice } from '../primordials.ts';
+import { defineProperty, getOwnPropertyDescriptor, objectKeys, slice } from '../primordials.ts';
 import {
   defineInterface,
   isObject,
@@ -110,6 +110,14 @@ export class PerformanceMeasure extends PerformanceEntry {
 }
 defineInterface(PerformanceMeasure, 'PerformanceMeasure');
 
+/** What the fetch of another origin shows without `Timing-Allow-Origin`. */
+const HIDDEN: Readonly<Record<string, number | string>> = {
+  nextHopProtocol: '',
+  ...{ workerStart: 0, redirectStart: 0, redirectEnd: 0, domainLookupStart: 0, domainLookupEnd: 0 },
+  ...{ connectStart: 0, connectEnd: 0, secureConnectionStart: 0, requestStart: 0 },
+  ...{ transferSize: 0, encodedBodySize: 0, decodedBodySize: 0 },
+};
+
 /** A fetch, from its call to the head of its answer; nothing is known of the connection. */
 export class PerformanceResourceTiming extends PerformanceEntry {
   readonly #status: number;
@@ -142,6 +150,22 @@ export class PerformanceResourceTiming extends PerformanceEntry {
     return this.#status;
   }
 
+  static {
+    for (const name of objectKeys(HIDDEN)) {
+      const attribute = {
+        get [name](): unknown {
+          void (this as unknown as PerformanceResourceTiming).#status;
+          return HIDDEN[name];
+        },
+      };
+      defineProperty(
+        PerformanceResourceTiming.prototype,
+        name,
+        getOwnPropertyDescriptor(attribute, name) as PropertyDescriptor,
+      );
+    }
+  }
+
   override toJSON(): object {
     const { name, kind, startTime, duration } = timingOf(this);
     const [initiatorType, responseStart] = ['fetch', startTime + duration];
@@ -153,6 +177,7 @@ export class PerformanceResourceTiming extends PerformanceEntry {
       duration,
       initiatorType,
       ...times,
+      ...HIDDEN,
       responseStatus: this.#status,
     };
   }

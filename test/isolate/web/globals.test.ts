@@ -89,6 +89,20 @@ test('globals are defined as in a browser', async () => {
   ).toEqual([[], true, true, 'Annex', 20, true]);
 });
 
+test('the first use of a global makes plain properties of all that come with it, but not of what replaced them', async () => {
+  const fresh = await createWebIsolate();
+  const seen = await fresh.run(`
+    const isPlain = (name) => Object.hasOwn(Object.getOwnPropertyDescriptor(globalThis, name) ?? {}, 'value');
+    const names = ['ReadableStream', 'WritableStream', 'TransformStream', 'CountQueuingStrategy'];
+    const before = names.map(isPlain);
+    globalThis.WritableStream = class Mine {};
+    delete globalThis.TransformStream;
+    new ReadableStream();
+    return [before, names.map(isPlain), WritableStream.name, 'TransformStream' in globalThis];`);
+  fresh.dispose();
+  expect(seen).toEqual([[false, false, false, false], [true, true, false, true], 'Mine', false]);
+});
+
 test('queueMicrotask runs before the next macrotask, and its exceptions are reported', async () => {
   expect(
     await isolate.run(`
