@@ -20,9 +20,9 @@ import {
 } from '@noble/hashes/sha3.js';
 import hashNames from 'node-tables/hashes.json';
 import { Buffer, type Bytes } from './buffer.ts';
-import { encodingNamed } from './buffer-text.ts';
-import { type KeyObject, keyBytes } from './crypto-keys.ts';
-import { invalidArgType, invalidArgValue, nodeError, validateString, validateUint32 } from './errors.ts';
+import { dataBytes, inEncoding, secretOf } from './crypto-bytes.ts';
+import { nodeError, validateString, validateUint32 } from './errors.ts';
+import { type OldClass, oldClass } from './named.ts';
 import { Transform } from './stream.ts';
 
 const HASHES = {
@@ -50,7 +50,7 @@ const HASHES = {
 } as const;
 export type HashFunction = typeof sha256;
 
-interface Running {
+export interface Running {
   update(data: Uint8Array): unknown;
   digest(): Uint8Array;
   clone(): Running;
@@ -83,25 +83,6 @@ export function digestNamed(algorithm: string): HashFunction {
 }
 
 export const getHashes = (): string[] => hashNames.filter((name) => hashNamed(name) !== undefined);
-
-/** The bytes of a text or a view, as a hash takes them. */
-export function dataBytes(data: unknown, encoding: unknown, name = 'data'): Uint8Array {
-  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  if (typeof data !== 'string')
-    throw invalidArgType(name, ['string', 'Buffer', 'TypedArray', 'DataView'], data);
-  const named = encodingNamed(encoding);
-  if (named?.name === 'hex' && data.length % 2 !== 0) {
-    throw invalidArgValue('encoding', encoding, `is invalid for data of length ${data.length}`);
-  }
-  return Buffer.from(data, named?.name);
-}
-
-export const inEncoding = (bytes: Uint8Array, encoding: unknown): Bytes | string => {
-  const buffer = Buffer.from(bytes);
-  // A text of the encoding is made here, so that one that cannot be made throws.
-  const name = encoding === undefined || encoding === null ? 'buffer' : `${encoding}`;
-  return name === 'buffer' || encodingNamed(name) === undefined ? buffer : buffer.toString(name);
-};
 
 const finalized = (): Error => nodeError(Error, 'ERR_CRYPTO_HASH_FINALIZED', 'Digest already called');
 
@@ -144,11 +125,6 @@ function digestOf(digest: Digest): Uint8Array {
 interface HashOptions {
   readonly outputLength?: number;
 }
-interface DigestClass<Made> {
-  (...parts: unknown[]): Made;
-  new (...parts: unknown[]): Made;
-  readonly prototype: Made;
-}
 export interface Hash extends Digest {
   update(data: unknown, encoding?: unknown): this;
   digest(encoding?: unknown): Bytes | string;
@@ -159,24 +135,16 @@ export interface Hmac extends Digest {
   digest(encoding?: unknown): Bytes | string;
 }
 
-/** A class that can be called without `new`. */
-function digestClass<Made extends object>(
+const digestClass = <Made extends Digest>(
   name: string,
   begin: (...parts: never[]) => Running,
   methods: object,
-): DigestClass<Made> {
-  const Made = function (this: unknown, ...parts: never[]): unknown {
-    if (!(this instanceof Made)) return new (Made as unknown as new (...parts: never[]) => Made)(...parts);
+): OldClass<Made> =>
+  oldClass<Made>(name, Base, { ...DIGEST, ...methods }, function (...parts) {
     const running = begin(...parts);
     Base.call(this, parts.at(-1));
     Object.assign(this, { _running: running, _digest: undefined, _finalized: false });
-    return undefined;
-  } as unknown as DigestClass<Made> & Function;
-  const prototype = Object.assign(Object.create(Base.prototype), DIGEST, methods);
-  Object.defineProperty(prototype, 'constructor', { value: Made, writable: true, configurable: true });
-  Object.defineProperties(Made, { name: { value: name }, prototype: { value: prototype } });
-  return Object.setPrototypeOf(Made, Base);
-}
+  });
 
 function beginHash(algorithm: unknown, options: HashOptions = {}): Running {
   if (typeof algorithm === 'object' && algorithm !== null && '_running' in algorithm) {
@@ -217,9 +185,9 @@ export const Hash = digestClass<Hash>('Hash', beginHash as never, {
   },
 });
 
-function beginHmac(algorithm: unknown, key: string | ArrayBufferView | KeyObject): Running {
+function beginHmac(algorithm: unknown, key: unknown): Running {
   validateString(algorithm, 'hmac');
-  const bytes = keyBytes(key, 'key');
+  const bytes = secretOf(key);
   return hmac.create(digestNamed(algorithm), bytes) as unknown as Running;
 }
 

@@ -2,6 +2,7 @@
  * The random values of `node:crypto`, by Web Crypto of the isolate.
  */
 import { Buffer, type Bytes } from './buffer.ts';
+import { answer, type Done } from './callback.ts';
 import {
   invalidArgType,
   outOfRange,
@@ -11,25 +12,10 @@ import {
   validateObject,
 } from './errors.ts';
 
-export type Done<T> = (error: Error | null, value?: T) => void;
-
 /** Bytes of one call of `getRandomValues`. */
 const RANDOM_BYTES_MAX = 65_536;
 const SIZE_MAX = 2 ** 31 - 1;
 const RANGE_MAX = 2 ** 48 - 1;
-
-/** Calls back with the result, as Node.js does, after the code that runs. */
-export function answer<T>(done: Done<T>, make: () => T): void {
-  queueMicrotask(() => {
-    let made: T;
-    try {
-      made = make();
-    } catch (error) {
-      return done(error as Error);
-    }
-    done(null, made);
-  });
-}
 
 function fill(bytes: Uint8Array<ArrayBuffer>): void {
   for (let at = 0; at < bytes.length; at += RANDOM_BYTES_MAX) {

@@ -1,30 +1,50 @@
 /**
- * `node:crypto`: hashes, HMAC, key derivation, secret keys and random values, without waiting, by
- * `@noble/hashes`; and the Web Crypto of the isolate as `webcrypto`.
+ * `node:crypto`: hashes, key derivation, ciphers, keys, signatures and random values, without
+ * waiting, by `@noble/hashes`, `@noble/ciphers` and `@noble/curves`; and the Web Crypto of the
+ * isolate as `webcrypto`.
  *
- * It has no ciphers and no pairs of keys: Web Crypto has both, but only as promises. Such a
- * function throws an error that names it.
+ * All work is done in the isolate, in JavaScript. What has no library throws an error that names
+ * it.
  */
 import { hkdf as nobleHkdf } from '@noble/hashes/hkdf.js';
 import { pbkdf2 as noblePbkdf2 } from '@noble/hashes/pbkdf2.js';
 import { scrypt as nobleScrypt } from '@noble/hashes/scrypt.js';
 import constants from 'node-tables/crypto.json';
 import { absentMembers } from './absent.ts';
-import { Buffer, type Bytes } from './buffer.ts';
+import { Buffer, type Bytes, bytesOf } from './buffer.ts';
+import { answer, type Done } from './callback.ts';
+import { BYTES, bytesOfText, sameBytes, secretOf } from './crypto-bytes.ts';
+import { Cipheriv, createCipheriv, createDecipheriv, Decipheriv } from './crypto-cipher.ts';
+import { getCipherInfo, getCiphers } from './crypto-cipher-modes.ts';
+import {
+  createDiffieHellman,
+  createDiffieHellmanGroup,
+  createECDH,
+  DiffieHellman,
+  DiffieHellmanGroup,
+  diffieHellman,
+  ECDH,
+  getCurves,
+  getDiffieHellman,
+} from './crypto-exchange.ts';
 import { createHash, createHmac, digestNamed, getHashes, Hash, Hmac, hash } from './crypto-hash.ts';
 import {
-  BYTES,
+  createPrivateKey,
+  createPublicKey,
   createSecretKey,
   generateKey,
   generateKeySync,
   KeyObject,
-  keyBytes,
-  sameBytes,
-  secretBytes,
 } from './crypto-keys.ts';
 import {
-  answer,
-  type Done,
+  checkPrime,
+  checkPrimeSync,
+  generateKeyPair,
+  generateKeyPairSync,
+  generatePrime,
+  generatePrimeSync,
+} from './crypto-pairs.ts';
+import {
   randomBytes,
   randomFill,
   randomFillSync,
@@ -33,7 +53,18 @@ import {
   randomUUIDv7,
 } from './crypto-random.ts';
 import {
-  invalidArgType,
+  createSign,
+  createVerify,
+  privateDecrypt,
+  privateEncrypt,
+  publicDecrypt,
+  publicEncrypt,
+  Sign,
+  sign,
+  Verify,
+  verify,
+} from './crypto-sign.ts';
+import {
   listed,
   nodeError,
   validateFunction,
@@ -44,15 +75,9 @@ import {
 
 const LENGTH_MAX = 2 ** 31 - 1;
 
-function checkBytes(value: unknown, name: string): Bytes {
-  const bytes = secretBytes(value);
-  if (bytes === undefined) throw invalidArgType(name, ['string', ...BYTES], value);
-  return bytes;
-}
-
 /** The message of Node.js does not show the value: it may be a secret. */
 function viewedBytes(value: unknown, name: string): Bytes {
-  const bytes = typeof value === 'string' ? undefined : secretBytes(value);
+  const bytes = bytesOf(value);
   if (bytes !== undefined) return bytes;
   const message = `The "${name}" argument must be an instance of ${listed(BYTES, 'or')}.`;
   throw nodeError(TypeError, 'ERR_INVALID_ARG_TYPE', message);
@@ -68,7 +93,7 @@ export function timingSafeEqual(one: unknown, other: unknown): boolean {
 /** The arguments of Node.js: password, salt, iterations, length and digest. */
 function pbkdf2Of([password, salt, iterations, length, digest]: readonly unknown[]): () => Bytes {
   validateString(digest, 'digest');
-  const [key, start] = [checkBytes(password, 'password'), checkBytes(salt, 'salt')];
+  const [key, start] = [bytesOfText(password, 'password'), bytesOfText(salt, 'salt')];
   validateInteger(iterations, 'iterations', 1, LENGTH_MAX);
   validateInteger(length, 'keylen', 0, LENGTH_MAX);
   const hashed = digestNamed(digest);
@@ -88,8 +113,8 @@ export function pbkdf2(...passed: unknown[]): void {
 /** The arguments of Node.js: digest, key, salt, info and length. */
 function hkdfOf([digest, key, salt, info, length]: readonly unknown[]): () => ArrayBuffer {
   validateString(digest, 'digest');
-  const bytes = keyBytes(key, 'ikm');
-  const [start, context] = [checkBytes(salt, 'salt'), checkBytes(info, 'info')];
+  const bytes = secretOf(key, undefined, 'ikm');
+  const [start, context] = [bytesOfText(salt, 'salt'), bytesOfText(info, 'info')];
   validateInteger(length, 'length', 0, LENGTH_MAX);
   const hashed = digestNamed(digest);
   if (length > 255 * hashed.outputLen)
@@ -111,7 +136,7 @@ const SCRYPT_MEMORY_BYTES = 32 * 1024 * 1024;
 
 function scryptOf([password, salt, length, given]: readonly unknown[]): () => Bytes {
   const options = (given ?? {}) as ScryptOptions;
-  const [key, start] = [checkBytes(password, 'password'), checkBytes(salt, 'salt')];
+  const [key, start] = [bytesOfText(password, 'password'), bytesOfText(salt, 'salt')];
   validateInteger(length, 'keylen', 0, LENGTH_MAX);
   const numberOf = (long: string, short: string, byDefault: number): number => {
     const value = options[long] ?? options[short] ?? byDefault;
@@ -147,101 +172,118 @@ export function scrypt(...passed: unknown[]): void {
 const webcrypto = globalThis.crypto;
 const { subtle } = webcrypto;
 export const getRandomValues = (target: Uint8Array<ArrayBuffer>) => webcrypto.getRandomValues(target);
-export const getCiphers = (): string[] => [];
-export const getCurves = (): string[] => [];
 export const getMacs = (): string[] => ['hmac'];
-export const getCipherInfo = (): undefined => undefined;
 export const getFips = (): number => 0;
 
-/** What needs pairs of keys, ciphers or a library of the machine. */
+/** What needs a library of the machine. */
 const absent = absentMembers('crypto', [
   'Certificate',
-  'Cipheriv',
-  'Decipheriv',
-  'DiffieHellman',
-  'DiffieHellmanGroup',
-  'ECDH',
-  'Sign',
-  'Verify',
   'X509Certificate',
   'argon2',
   'argon2Sync',
-  'checkPrime',
-  'checkPrimeSync',
-  'createCipheriv',
-  'createDecipheriv',
-  'createDiffieHellman',
-  'createDiffieHellmanGroup',
-  'createECDH',
   'createMac',
-  'createPrivateKey',
-  'createPublicKey',
-  'createSign',
-  'createVerify',
   'decapsulate',
-  'diffieHellman',
   'encapsulate',
-  'generateKeyPair',
-  'generateKeyPairSync',
-  'generatePrime',
-  'generatePrimeSync',
-  'getDiffieHellman',
   'parsePKCS12',
-  'privateDecrypt',
-  'privateEncrypt',
-  'publicDecrypt',
-  'publicEncrypt',
   'secureHeapUsed',
   'setEngine',
   'setFips',
-  'sign',
-  'verify',
 ]);
-export const { Certificate, Cipheriv, Decipheriv, DiffieHellman, DiffieHellmanGroup, ECDH } = absent;
-export const { Sign, Verify, X509Certificate, argon2, argon2Sync, checkPrime, checkPrimeSync } = absent;
-export const { createCipheriv, createDecipheriv, createDiffieHellman } = absent;
-export const { createDiffieHellmanGroup, createECDH, createMac, createPrivateKey } = absent;
-export const { createPublicKey, createSign, createVerify, decapsulate, diffieHellman } = absent;
-export const { encapsulate, generateKeyPair, generateKeyPairSync, generatePrime } = absent;
-export const { generatePrimeSync, getDiffieHellman, parsePKCS12, privateDecrypt } = absent;
-export const { privateEncrypt, publicDecrypt, publicEncrypt, secureHeapUsed } = absent;
-export const { setEngine, setFips, sign, verify } = absent;
+export const { Certificate, X509Certificate, argon2, argon2Sync, createMac, decapsulate } = absent;
+export const { encapsulate, parsePKCS12, secureHeapUsed, setEngine, setFips } = absent;
 
 export {
+  Cipheriv,
+  checkPrime,
+  checkPrimeSync,
   constants,
+  createCipheriv,
+  createDecipheriv,
+  createDiffieHellman,
+  createDiffieHellmanGroup,
+  createECDH,
   createHash,
   createHmac,
+  createPrivateKey,
+  createPublicKey,
   createSecretKey,
+  createSign,
+  createVerify,
+  Decipheriv,
+  DiffieHellman,
+  DiffieHellmanGroup,
+  diffieHellman,
+  ECDH,
   generateKey,
+  generateKeyPair,
+  generateKeyPairSync,
   generateKeySync,
+  generatePrime,
+  generatePrimeSync,
+  getCipherInfo,
+  getCiphers,
+  getCurves,
+  getDiffieHellman,
   getHashes,
   Hash,
   Hmac,
   hash,
   KeyObject,
+  privateDecrypt,
+  privateEncrypt,
+  publicDecrypt,
+  publicEncrypt,
   randomBytes,
   randomFill,
   randomFillSync,
   randomInt,
   randomUUID,
   randomUUIDv7,
+  Sign,
+  sign,
   subtle,
+  Verify,
+  verify,
   webcrypto,
 };
 export default {
   ...absent,
+  Cipheriv,
+  Decipheriv,
+  DiffieHellman,
+  DiffieHellmanGroup,
+  ECDH,
   Hash,
   Hmac,
   KeyObject,
+  Sign,
+  Verify,
+  checkPrime,
+  checkPrimeSync,
   constants,
+  createCipheriv,
+  createDecipheriv,
+  createDiffieHellman,
+  createDiffieHellmanGroup,
+  createECDH,
   createHash,
   createHmac,
+  createPrivateKey,
+  createPublicKey,
   createSecretKey,
+  createSign,
+  createVerify,
+  diffieHellman,
   generateKey,
+  generateKeyPair,
+  generateKeyPairSync,
   generateKeySync,
+  generatePrime,
+  generatePrimeSync,
   getCipherInfo,
   getCiphers,
   getCurves,
+  getDiffieHellman,
   getFips,
   getHashes,
   getMacs,
@@ -251,6 +293,10 @@ export default {
   hkdfSync,
   pbkdf2,
   pbkdf2Sync,
+  privateDecrypt,
+  privateEncrypt,
+  publicDecrypt,
+  publicEncrypt,
   randomBytes,
   randomFill,
   randomFillSync,
@@ -259,7 +305,9 @@ export default {
   randomUUIDv7,
   scrypt,
   scryptSync,
+  sign,
   subtle,
   timingSafeEqual,
+  verify,
   webcrypto,
 };

@@ -106,3 +106,8 @@ declare module 'punycode' {
   export const toUnicode: (domain: string) => string;
   export default punycode;
 }
+
+declare module 'node-tables/ciphers.json' {
+  const infos: Readonly<Record<string, object>>;
+  export default infos;
+}

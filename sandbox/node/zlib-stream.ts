@@ -1,8 +1,9 @@
 /**
  * The streams of `node:zlib`, and what their options mean.
  */
-import nodeBuffer, { Buffer, type Bytes } from './buffer.ts';
+import nodeBuffer, { Buffer, type Bytes, bytesOf } from './buffer.ts';
 import { invalidArgType, nodeError, outOfRange, validateNumber } from './errors.ts';
+import { type OldClass, oldClass } from './named.ts';
 import { finished, Transform } from './stream.ts';
 import { type Flush, type Format, type Settings, type Step, ZlibMachine } from './zlib-machine.ts';
 
@@ -65,13 +66,6 @@ export function readManner(options: Options) {
 }
 type Manner = ReturnType<typeof readManner>;
 
-/** The bytes of a buffer or a view of one, not copied; undefined for other values. */
-export function bytesOf(value: unknown): Uint8Array | undefined {
-  if (value instanceof Uint8Array) return value;
-  if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  return value instanceof ArrayBuffer ? Buffer.from(value) : undefined;
-}
-
 /** All output for an input that is known to its end. */
 export function process(machine: ZlibMachine, manner: Manner, input: Uint8Array, flush: Flush) {
   const parts: Uint8Array[] = [];
@@ -111,20 +105,14 @@ interface Engine extends Manner {
   flush(kind?: Flush | Done, done?: Done): void;
   _transform(chunk: Uint8Array, encoding: string, done: Done): void;
 }
-export interface EngineClass {
-  (options?: Options): Engine;
-  new (options?: Options): Engine;
-  readonly prototype: Engine;
-}
+export type EngineClass = OldClass<Engine>;
 
 const CONTINUE = Symbol('continue');
 /** Empty chunk → the flush that it stands for, in its place among the chunks that are written. */
 const FLUSHES = new WeakMap<Uint8Array, Flush>();
 const Base = Transform as unknown as { readonly prototype: { _read(bytes: number): void } } & Function;
 
-const ZLIB_PROTOTYPE = {
-  __proto__: Base.prototype as never,
-
+const METHODS = {
   get _closed(): boolean {
     return (this as unknown as Engine)._handle === null;
   },
@@ -249,10 +237,10 @@ function outputOf(engine: Engine, { made }: Step): Uint8Array {
   return output;
 }
 
-/** A class that can be called without `new`, and extended by classes and by functions. */
-export function streamClass(format: Format): EngineClass {
-  const Made = function (this: unknown, options?: Options): Engine | undefined {
-    if (!(this instanceof Made)) return new Made(options);
+const Zlib = oldClass<Engine>('ZlibBase', Base, METHODS, () => {});
+
+export const streamClass = (format: Format): EngineClass =>
+  oldClass<Engine>(format, Zlib, {}, function (options?: Options) {
     const given = options ?? {};
     const settings = readSettings(format, given);
     const manner = readManner(given);
@@ -266,10 +254,4 @@ export function streamClass(format: Format): EngineClass {
       _strategy: settings.strategy,
       bytesWritten: 0,
     });
-    return undefined;
-  } as unknown as EngineClass;
-  const maker = { constructor: { value: Made, writable: true, configurable: true } };
-  Object.defineProperty(Made, 'name', { value: format });
-  Object.defineProperty(Made, 'prototype', { value: Object.create(ZLIB_PROTOTYPE, maker) });
-  return Object.setPrototypeOf(Made, Base);
-}
+  });

@@ -4,10 +4,11 @@
  */
 import constantsOfNode from 'node-tables/zlib.json';
 import { absentMembers } from './absent.ts';
-import { Buffer } from './buffer.ts';
+import { Buffer, bytesOf } from './buffer.ts';
+import { answer, type Done } from './callback.ts';
 import { invalidArgType, validateFunction, validateUint32 } from './errors.ts';
 import { type Format, ZlibMachine } from './zlib-machine.ts';
-import { bytesOf, type Options, process, readManner, readSettings, streamClass } from './zlib-stream.ts';
+import { type Options, process, readManner, readSettings, streamClass } from './zlib-stream.ts';
 
 type Input = string | ArrayBuffer | ArrayBufferView;
 
@@ -40,15 +41,7 @@ function functionsOf(format: Format) {
       validateFunction(done, 'callback');
       const bytes = typeof input === 'string' ? Buffer.from(input) : bytesOf(input);
       if (bytes === undefined) throw invalidArgType('chunk', ['string', ...VIEWS], input);
-      queueMicrotask(() => {
-        let result: ReturnType<typeof finish>;
-        try {
-          result = finish(started, bytes, options);
-        } catch (error) {
-          return (done as WholeDone)(error);
-        }
-        (done as WholeDone)(null, result);
-      });
+      answer(done as unknown as WholeDone, () => finish(started, bytes, options));
     },
     sync(input: Input, options?: Options): ReturnType<typeof finish> {
       const started = start(options);
@@ -58,7 +51,7 @@ function functionsOf(format: Format) {
     },
   };
 }
-type WholeDone = (error: unknown, result?: unknown) => void;
+type WholeDone = Done<unknown>;
 const VIEWS = ['Buffer', 'TypedArray', 'DataView'];
 
 export const {

@@ -6,7 +6,7 @@
  * nothing from the host's disk.
  */
 import { constants as buffer } from 'node:buffer';
-import { constants as crypto, getHashes } from 'node:crypto';
+import { constants as crypto, getCipherInfo, getCiphers, getHashes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { METHODS, STATUS_CODES } from 'node:http';
 import { builtinModules, createRequire, findPackageJSON } from 'node:module';
@@ -21,6 +21,13 @@ const OWN = new URL('../../sandbox/node/', import.meta.url);
 /** An import by a fixed text, as the built files of the packages have it. */
 const IMPORT = /(?:from |import |\brequire\()['"]([^'"]+)['"]/g;
 
+/** A line of a comment in the libraries of `@noble`. */
+const COMMENT = /^ *(?:\/\*\*|\*[ /]|\*$|\/\/)/;
+
+/** The ciphers of `sandbox/node/crypto-cipher.ts`. */
+const CIPHERS =
+  /^(?:(?:id-)?aes-?(?:128|192|256)(?:-(?:cbc|cfb|ctr|ecb|gcm|ofb|wrap|wrap-pad))?|chacha20(?:-poly1305)?)$/;
+
 /**
  * Tables of the Node.js that runs, each a file `node-tables/….json`: numbers and names that would
  * be copied by hand.
@@ -29,6 +36,11 @@ const TABLES: Readonly<Record<string, object>> = {
   buffer,
   // The last member is there only once `node:tls` was loaded.
   constants: { ...createRequire(import.meta.url)('node:constants'), defaultCipherList: undefined },
+  ciphers: Object.fromEntries(
+    getCiphers()
+      .filter((name) => CIPHERS.test(name))
+      .map((name) => [name, getCipherInfo(name)]),
+  ),
   crypto,
   hashes: getHashes(),
   'http-methods': METHODS,
@@ -61,13 +73,20 @@ function readSources(): ReadonlyMap<string, string> {
 /** Adds a file and, if it belongs to a package, what it imports; own files are all there. */
 function add(sources: Map<string, string>, path: string): void {
   if (sources.has(path)) return;
-  const source = readFileSync(locate(path), 'utf8');
+  const text = readFileSync(locate(path), 'utf8');
+  const source = path.includes('/@noble/') ? withoutComments(text) : text;
   sources.set(path, source);
   for (const [, specifier = ''] of source.matchAll(IMPORT)) {
     const file = carryingFile(specifier, path);
     // An own file is there, or only in a comment.
     if (file?.startsWith('node_modules/')) add(sources, file);
   }
+}
+
+/** Comments are half of these libraries, and each upload is sent them. */
+function withoutComments(text: string): string {
+  const lines = text.split('\n').filter((line) => !COMMENT.test(line));
+  return lines.join('\n');
 }
 
 function locate(path: string): URL {

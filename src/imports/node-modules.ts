@@ -141,7 +141,8 @@ export function carryingFile(specifier: string, importer: string): string | unde
   if (specifier === 'pako') return 'node_modules/pako/dist/pako.mjs';
   if (specifier === 'punycode') return 'node_modules/punycode/punycode.es6.js';
   if (specifier === 'node-inspect-extracted') return `node_modules/${specifier}/dist/inspect.js`;
-  if (/^(?:@noble\/hashes|readable-stream)\//.test(specifier)) return `node_modules/${specifier}`;
+  if (/^(?:@noble\/(?:ciphers|curves|hashes)|readable-stream)\//.test(specifier))
+    return `node_modules/${specifier}`;
   return CARRIED[nodeModuleNamed(specifier) ?? ''];
 }
 
