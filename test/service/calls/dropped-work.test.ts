@@ -3,7 +3,7 @@
  */
 import type { Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { originOf, serve } from '../../support/library.ts';
+import { deployWithLibrary, originOf, serve } from '../../support/library.ts';
 import { TestService } from '../../support/service.ts';
 
 const AWAIT = 'Await what the handler needs, and pass other promises to context.waitUntil.';
@@ -166,5 +166,29 @@ describe('does not name', () => {
     expect((await fetch(installed.endpoint)).status).toBe(500);
     const log = await annex.log(installed);
     expect(log.map(({ level }) => level)).toEqual(['error']);
+  });
+
+  // Each keeps timers of less than a second: for its rate, its next attempt, its clock.
+  test('what libraries leave behind', async () => {
+    deployed += 1;
+    const installed = await deployWithLibrary(
+      annex,
+      `dropped-work-${deployed}`,
+      `export { default as PQueue } from 'p-queue';
+       export { default as pRetry } from 'p-retry';
+       export { LRUCache } from 'lru-cache';`,
+      `import { LRUCache, pRetry, PQueue } from './library.js';
+       export default { async fetch() {
+         const ask = () => fetch('${originOf(upstream)}/now');
+         await new PQueue({ interval: 500, intervalCap: 10, timeout: 900 }).add(ask);
+         let attempts = 0;
+         await pRetry(async () => { if (attempts++ === 0) throw new Error('again'); }, { minTimeout: 10 });
+         const cache = new LRUCache({ max: 2, ttl: 900, ttlAutopurge: true, ttlResolution: 500 });
+         cache.set('key', 'value');
+         return new Response(cache.get('key'));
+       } };`,
+    );
+    expect(await (await fetch(installed.endpoint)).text()).toBe('value');
+    expect(await annex.log(installed)).toEqual([]);
   });
 });
