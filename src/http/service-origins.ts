@@ -18,47 +18,37 @@ export interface ConfiguredOrigins {
 }
 
 export class ServiceOrigins implements Origins {
-  #publicUrl: string;
-  readonly #contentUrl: string;
-  #apiEndpoint: string;
+  /** Empty until it is known; so are all others. */
+  publicUrl: string;
+  apiEndpoint: string;
   readonly appUrl: string;
+  readonly #contentUrl: string;
   readonly #oauthCallback: string;
 
   constructor({ publicUrl, contentUrl, apiUrl, appUrl, oauthCallback }: ConfiguredOrigins) {
-    this.#publicUrl = publicUrl ?? '';
-    this.#contentUrl = contentUrl ?? '';
-    this.#apiEndpoint = apiUrl ?? '';
+    this.publicUrl = publicUrl ?? '';
+    this.apiEndpoint = apiUrl ?? '';
     this.appUrl = appUrl ?? '';
+    this.#contentUrl = contentUrl ?? '';
     this.#oauthCallback = oauthCallback ?? '';
   }
 
-  /** Empty until it is known. */
-  get publicUrl(): string {
-    return this.#publicUrl;
-  }
-
-  /** Empty until it is known. */
   get contentUrl(): string {
-    return this.#contentUrl || this.#publicUrl;
+    return this.#contentUrl || this.publicUrl;
   }
 
-  /** Empty until it is known. */
-  get apiEndpoint(): string {
-    return this.#apiEndpoint;
-  }
-
-  /** Empty where there are no redirect URLs, and until it is known. */
+  /** Empty where there are no redirect URLs. */
   get oauthUrl(): string {
-    return this.#oauthCallback === 'on' ? this.#publicUrl : this.#oauthCallback;
+    return this.#oauthCallback === 'on' ? this.publicUrl : this.#oauthCallback;
   }
 
   get apiUrl(): string {
-    return `${this.#apiEndpoint}/v1`;
+    return `${this.apiEndpoint}/v1`;
   }
 
   /** Fills in what is not configured. */
   listening(controlUrl: string, publicUrl: string): void {
-    this.#publicUrl ||= publicUrl;
-    this.#apiEndpoint ||= controlUrl;
+    this.publicUrl ||= publicUrl;
+    this.apiEndpoint ||= controlUrl;
   }
 }

@@ -26,8 +26,7 @@ import { endpointPath, hasOwnOrigins } from '../../model/endpoint-url.ts';
 import type { Registry } from '../../store/integrations/registry.ts';
 import { callerOf } from '../client-caller.ts';
 import { SlowSenders } from '../slow-senders.ts';
-import type { CookieScope } from './answer.ts';
-import { sendAnswer } from './answer.ts';
+import { type CookieScope, sendAnswer } from './answer.ts';
 import { BodyBudget, type BodyOwner } from './body-budget.ts';
 import { readEnvelope } from './envelope.ts';
 import { EnvelopeSignatures, type EnvelopeSignaturesParts } from './envelope-signatures.ts';
@@ -45,7 +44,7 @@ import {
   RequestAuthorizer,
   type RequestAuthorizerParts,
 } from './request-authorizer.ts';
-import { BodyReader, isStreamed, refuseAnnouncedBody, StreamedUpload, shed } from './request-body.ts';
+import { bodyReader, isStreamed, refuseAnnouncedBody, StreamedUpload, shed } from './request-body.ts';
 
 /** Allowance for the heads of an envelope's parts. */
 const MULTIPART_OVERHEAD_BYTES = 64 * 1024;
@@ -75,16 +74,15 @@ export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): voi
   const authorizer = new RequestAuthorizer({ ...parts, signatures });
   const bodies = bodyBudgets(parts);
   const senders = new SlowSenders({ stallMs, paceBytesPerSecond }, parts.clock);
-  const reader = new BodyReader(senders);
   app.addHook('onClose', () => {
     senders.stop();
     bodies.requests.stop();
     bodies.answers.stop();
   });
   const images = new PublishedImages(parts.registry);
-  const answeringParts = { ...parts, bodies, senders, reader, signatures };
+  const answeringParts = { ...parts, bodies, senders, withBody: bodyReader(senders), signatures };
   // For the framework, no method has a body: otherwise it would refuse content types that it cannot
-  // parse, and raw traffic may have any. `BodyReader` reads them.
+  // parse, and raw traffic may have any. `withBody` reads them.
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   const hasSharedOrigin = isShared(parts.publicUrl);
   const serveEndpoint = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -157,7 +155,7 @@ function sendFile(
 type AnsweringParts = PublicRouteParts & {
   readonly bodies: { readonly requests: BodyBudget; readonly answers: BodyBudget };
   readonly senders: SlowSenders;
-  readonly reader: BodyReader;
+  readonly withBody: ReturnType<typeof bodyReader>;
   readonly signatures: EnvelopeSignatures;
 };
 
@@ -191,7 +189,7 @@ async function serve(
   }
   const share = parts.bodies.requests.open(ownerOf(authorized, authorized.signature !== undefined));
   let isRead = false;
-  const served = parts.reader.read(request.raw, bytesMax, share, async (body) => {
+  const served = parts.withBody(request.raw, bytesMax, share, async (body) => {
     isRead = true;
     if (authorized.signature !== undefined) await refuseSignature(request, authorized, body, parts);
     const envelope = envelopeOf(request, authorized, body);

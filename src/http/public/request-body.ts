@@ -23,36 +23,27 @@ const NOTHING = Buffer.alloc(0);
 const UNCOUNTED_BYTES_MAX = 16 * 1024;
 
 /**
- * Reads bodies of requests. Bytes are released when `use` has settled or reading has failed: one
- * `finally`, so every path releases exactly once.
+ * Reads the body of a request (empty if there is none) and passes it to `use`. Bytes are released
+ * when `use` has settled or reading has failed: one `finally`, so every path releases exactly once.
+ *
+ * @throws AnnexError REQUEST_TOO_LARGE, REQUEST_TOO_SLOW, REQUEST_SHED, or CALL_CANCELED if the
+ * client disconnected; whatever `use` throws
  */
-export class BodyReader {
-  readonly #senders: SlowSenders;
-
-  constructor(senders: SlowSenders) {
-    this.#senders = senders;
-  }
-
-  /**
-   * Reads the body (empty if there is none) and passes it to `use`.
-   *
-   * @throws AnnexError REQUEST_TOO_LARGE, REQUEST_TOO_SLOW, REQUEST_SHED, or CALL_CANCELED if the
-   * client disconnected; whatever `use` throws
-   */
-  async read<T>(
+export const bodyReader =
+  (senders: SlowSenders) =>
+  async <T>(
     request: IncomingMessage,
     bytesMax: number,
     share: BodyShare,
     use: (body: Buffer) => Promise<T>,
-  ): Promise<T> {
+  ): Promise<T> => {
     if (!hasBody(request)) return use(NOTHING);
     try {
-      return await use(await read(request, bytesMax, share, this.#senders));
+      return await use(await read(request, bytesMax, share, senders));
     } finally {
       share.release();
     }
-  }
-}
+  };
 
 /**
  * Refuses a body by its `Content-Length`, before any of it is read. @throws AnnexError

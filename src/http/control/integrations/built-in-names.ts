@@ -7,14 +7,9 @@ import type { FastifyInstance } from 'fastify';
 import { BUILT_IN_ORGANIZATION, BUILT_INS, movedBuiltIn } from '../../../model/identifiers.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
 import { isRuntime } from '../../../model/principal.ts';
-import type { Installations } from '../../../store/installations/installations.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { principalOf } from '../authenticate.ts';
-
-export interface BuiltInNamesParts {
-  readonly registry: Pick<Registry, 'integration'>;
-  readonly installations: Pick<Installations, 'read'>;
-}
+import type { ControlParts } from '../control.ts';
 
 /** Parameters are not checked yet where this runs. */
 const INSTALLATION_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -22,7 +17,7 @@ const INSTALLATION_ID = /^[A-Za-z0-9_-]{1,64}$/;
 /** Rewrites the name in the paths of the routes of this instance. It runs after `authenticate`. */
 export function answerBuiltInNames(
   app: FastifyInstance,
-  { registry, installations }: BuiltInNamesParts,
+  { registry, installations }: Pick<ControlParts, 'registry' | 'installations'>,
 ): void {
   app.addHook('onRequest', async (request) => {
     const params = request.params as { name?: string; id?: string };
