@@ -249,6 +249,8 @@ describe('wrong credentials', () => {
     expect((await annex.api('GET', '/v1/tokens')).status).toBe(200);
     // A missing token is no guess.
     expect(await ask(2, url)).toEqual([401, 401]);
+    const metric = 'annex_limits_met_total{limit="failedCredentialsPerMinutePerAddress"}';
+    expect(await annex.metric(metric)).toBe(3);
   });
 
   test('are bounded for envelopes, tokens and signatures alike', async () => {
