@@ -21,9 +21,6 @@ const OWN = new URL('../../sandbox/node/', import.meta.url);
 /** An import by a fixed text, as the built files of the packages have it. */
 const IMPORT = /(?:from |import |\brequire\()['"]([^'"]+)['"]/g;
 
-/** A line of a comment in the libraries of `@noble`. */
-const COMMENT = /^ *(?:\/\*\*|\*[ /]|\*$|\/\/)/;
-
 /** The ciphers of `sandbox/node/crypto-cipher.ts`. */
 const CIPHERS =
   /^(?:(?:id-)?aes-?(?:128|192|256)(?:-(?:cbc|cfb|ctr|ecb|gcm|ofb|wrap|wrap-pad))?|chacha20(?:-poly1305)?)$/;
@@ -83,9 +80,14 @@ function add(sources: Map<string, string>, path: string): void {
   }
 }
 
-/** Comments are half of these libraries, and each upload is sent them. */
+/** Comments that begin a line are half of these libraries, and each upload is sent them. */
 function withoutComments(text: string): string {
-  const lines = text.split('\n').filter((line) => !COMMENT.test(line));
+  let isInside = false;
+  const lines = text.split('\n').filter((line) => {
+    const wasInside = isInside || /^ *\/\*\*/.test(line);
+    isInside = wasInside && !line.includes('*/');
+    return !wasInside && !/^ *\/\//.test(line);
+  });
   return lines.join('\n');
 }
 
