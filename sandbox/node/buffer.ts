@@ -46,13 +46,6 @@ const made = (bytes: Uint8Array): Bytes =>
   new FastBuffer(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.length) as unknown as Bytes;
 const sized = (size: number): Bytes => made(new Uint8Array(size));
 
-/** The bytes of a buffer or a view of one, not copied; undefined for other values. */
-export function bytesOf(value: unknown): Bytes | undefined {
-  if (ArrayBuffer.isView(value))
-    return made(new Uint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength));
-  return isArrayBuffer(value) ? made(new Uint8Array(value as ArrayBuffer)) : undefined;
-}
-
 function from(value: unknown, encoding?: unknown, length?: unknown): Bytes {
   if (typeof value === 'string') {
     const named = typeof encoding === 'string' && encoding !== '';

@@ -2,8 +2,9 @@
  * What the functions of `node:crypto` take and give: texts, bytes and keys, and errors as OpenSSL
  * has them.
  */
-import { Buffer, type Bytes, bytesOf } from './buffer.ts';
+import { Buffer, type Bytes } from './buffer.ts';
 import { encodingNamed } from './buffer-text.ts';
+import { bytesOf } from './buffer-view.ts';
 import { invalidArgType, invalidArgValue, nodeError } from './errors.ts';
 
 export const BYTES = ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'];

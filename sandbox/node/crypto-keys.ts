@@ -1,7 +1,8 @@
 /**
  * The key objects of `node:crypto`, and what its functions take for a key.
  */
-import { Buffer, type Bytes, bytesOf } from './buffer.ts';
+import { Buffer, type Bytes } from './buffer.ts';
+import { bytesOf } from './buffer-view.ts';
 import { answer, type Done } from './callback.ts';
 import {
   BYTES,

@@ -2,7 +2,8 @@
  * New pairs of keys, and primes. All of it is work of the isolate: a key of RSA of 2,048 bits takes
  * some hundred milliseconds. Where that is too long, `crypto.subtle` makes one.
  */
-import { type Bytes, bytesOf as viewOf } from './buffer.ts';
+import type { Bytes } from './buffer.ts';
+import { bytesOf as viewOf } from './buffer-view.ts';
 import { answer, type Done } from './callback.ts';
 import { opensslError } from './crypto-bytes.ts';
 import { bytesOfNumber, der, derInteger, numberOf, SEQUENCE } from './crypto-der.ts';

@@ -1,7 +1,8 @@
 /**
  * The streams of `node:zlib`, and what their options mean.
  */
-import nodeBuffer, { Buffer, type Bytes, bytesOf } from './buffer.ts';
+import nodeBuffer, { Buffer, type Bytes } from './buffer.ts';
+import { bytesOf } from './buffer-view.ts';
 import { invalidArgType, nodeError, outOfRange, validateNumber } from './errors.ts';
 import { type OldClass, oldClass } from './named.ts';
 import { finished, Transform } from './stream.ts';

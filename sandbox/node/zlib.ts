@@ -4,7 +4,8 @@
  */
 import constantsOfNode from 'node-tables/zlib.json';
 import { absentMembers } from './absent.ts';
-import { Buffer, bytesOf } from './buffer.ts';
+import { Buffer } from './buffer.ts';
+import { bytesOf } from './buffer-view.ts';
 import { answer, type Done } from './callback.ts';
 import { invalidArgType, validateFunction, validateUint32 } from './errors.ts';
 import { type Format, ZlibMachine } from './zlib-machine.ts';
