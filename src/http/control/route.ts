@@ -174,7 +174,8 @@ function add(api: FastifyInstance, control: Control, row: Route): void {
     onRequest: headChecks(method, row, control),
     handler: async (request, reply) => {
       const answer = await row.handle(request as Parameters<Route['handle']>[0], control, reply);
-      if (answer === reply) return reply;
+      // A reply is a promise of its end: a handler that returns it has answered.
+      if (reply.sent) return reply;
       if (row.answer === undefined) return reply.code(204).send(null);
       return reply.code(row.status ?? 200).send(answer);
     },

@@ -39,6 +39,15 @@ afterAll(() => annex.stop());
 
 const sent = (url: string, init: RequestInit = {}) => fetch(url, init).then((response) => response.text());
 
+test('an answer that a route sends itself leaves no warning', async () => {
+  const before = log.length;
+  const json = { type: 'space_content_updated', organization: 'acme', spaceId: 'garden', revisionId: 'r1' };
+  const { status } = await annex.api('POST', '/v1/events', { json });
+  expect(status).toBe(202);
+  const levels = log.slice(before).map((line): number => JSON.parse(line).level);
+  expect(levels.filter((level) => level >= 40)).toEqual([]);
+});
+
 test('no part of a failed request is in the log or in its answer', async () => {
   const { controlUrl, publicUrl } = annex.service;
   const path = new URL(thrower.endpoint).pathname;
