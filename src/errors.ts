@@ -291,7 +291,8 @@ const CAUSES_MAX = 4;
  */
 export function loggableError(thrown: unknown, depth = 0): unknown {
   if (!(thrown instanceof Error)) return { type: typeof thrown };
-  const { name, message, stack, cause } = thrown;
+  const { name, cause } = thrown;
+  const { message, stack } = thrown instanceof SyntaxError ? withoutQuotation(thrown) : thrown;
   const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
   return {
     type: name,
@@ -300,6 +301,13 @@ export function loggableError(thrown: unknown, depth = 0): unknown {
     ...(code !== undefined && { code }),
     ...(cause !== undefined && depth < CAUSES_MAX && { cause: loggableError(cause, depth + 1) }),
   };
+}
+
+/** Parsers of JSON quote what they parse, which may be a tenant's: where it happened remains. */
+function withoutQuotation({ message: quoting, stack = '' }: SyntaxError): Pick<Error, 'message' | 'stack'> {
+  const message = 'a text could not be parsed';
+  const head = `SyntaxError: ${quoting}`;
+  return { message, ...(stack.startsWith(head) && { stack: stack.slice(head.length).trimStart() }) };
 }
 
 /** An error with a code of the table. Services throw it; listeners turn it into an answer. */

@@ -125,6 +125,7 @@ export interface IntakeParts {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly randomBytes: RandomBytes;
+  onError(error: unknown, what: string): void;
 }
 
 /** What the API asks of deliveries. */
@@ -142,9 +143,12 @@ export interface DeliveryIntake {
  *
  * Call it before the first change of the store: recipients are cached from then on.
  */
-export function openIntake({ store, worker, limits, clock, randomBytes }: IntakeParts): DeliveryIntake {
+export function openIntake(parts: IntakeParts): DeliveryIntake {
+  const { store, worker, limits, clock, randomBytes } = parts;
   const { changes, subscriberRows, eventOutbox: outbox, deliveryOrderRows: rows } = store;
-  const recipients = new RecipientResolver(subscriberRows);
+  const recipients = new RecipientResolver(subscriberRows, (error) =>
+    parts.onError(error, 'A row is damaged, and its target was left out of the recipients of events.'),
+  );
   changes.on('version', (integration) => recipients.forgetIntegration(integration));
   changes.on('installation', (_, organization) => recipients.forgetOrganization(organization));
   changes.on('missed', () => recipients.forget());

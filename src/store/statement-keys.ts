@@ -42,7 +42,10 @@ export interface SigningKey {
 
 interface Keys {
   readonly published: readonly StatementKey[];
-  readonly signing: SigningKey;
+  /** Undefined until its first use. */
+  signing?: SigningKey;
+  /** @throws if its row is damaged; a rotation replaces it */
+  open(): SigningKey;
 }
 
 export interface StatementKeysParts {
@@ -70,9 +73,11 @@ export class StatementKeys {
     return (await this.#load()).published;
   }
 
-  /** The key that signs. */
+  /** The key that signs. @throws if its row is damaged; `rotate` puts the next one in its place */
   async signing(): Promise<SigningKey> {
-    return (await this.#load()).signing;
+    const keys = await this.#load();
+    keys.signing ??= keys.open();
+    return keys.signing;
   }
 
   /**
@@ -148,11 +153,15 @@ export class StatementKeys {
   #keysOf(rows: readonly Row[]): Keys {
     const signing = rows[1];
     if (signing === undefined) throw new Error('The store has too few keys of statements.');
-    const pem = this.#parts.vault.open(statementKeyPlace(signing.kid), signing.sealed_key);
+    const { kid, sealed_key: sealed } = signing;
+    const open = () => ({
+      kid,
+      key: createPrivateKey(this.#parts.vault.open(statementKeyPlace(kid), sealed)),
+    });
     const published = rows.map(({ kid, public_key: x, created_at: createdAt }, at) => {
       return { kid, x, state: STATES[at] ?? 'previous', createdAt };
     });
-    return { published, signing: { kid: signing.kid, key: createPrivateKey(pem) } };
+    return { published, open };
   }
 }
 

@@ -66,8 +66,9 @@ export class RecipientResolver {
   /** Reads in flight, shared by concurrent callers: a new place under load is read once. */
   readonly #reading = new Map<string, Reading>();
 
-  constructor(rows: SubscriberRows) {
-    this.#subscribers = new Subscribers(rows);
+  /** @param onError receives the errors of damaged rows, whose targets are left out */
+  constructor(rows: SubscriberRows, onError: (error: unknown) => void) {
+    this.#subscribers = new Subscribers(rows, onError);
   }
 
   /** The recipients if they are cached; never reads the database. */

@@ -2,6 +2,9 @@
  * Finds the subscribers of a space or site: its targets in reach, with the event types that their
  * integrations' active versions handle. Caches versions, which never change; `recipients.ts` caches
  * the rest.
+ *
+ * A target whose settings or version cannot be read is left out and reported, so that one damaged
+ * row does not fail every event of its organization.
  */
 import type { DeliveryKind } from '../../database/tables.ts';
 import { entryCache } from '../../model/entry-cache.ts';
@@ -11,7 +14,7 @@ import { storedManifest } from '../../model/manifest/stored-manifest.ts';
 import type { WebhookDeclaration } from '../../model/manifest/webhook.ts';
 import { scriptKey } from '../../model/target.ts';
 import type { Inactivity } from '../../store/events/event-rows.ts';
-import type { Settings, SubscriberRow, SubscriberRows } from '../../store/events/subscriber-rows.ts';
+import type { SubscriberRow, SubscriberRows } from '../../store/events/subscriber-rows.ts';
 import type { Scene } from '../../store/installations/reach-rule.ts';
 
 const VERSIONS_CACHED = 20_000;
@@ -41,10 +44,13 @@ interface VersionEvents {
 
 export class Subscribers {
   readonly #rows: SubscriberRows;
+  readonly #onError: (error: unknown) => void;
   readonly #versions = entryCache<VersionEvents>(VERSIONS_CACHED);
 
-  constructor(rows: SubscriberRows) {
+  /** @param onError receives the errors of damaged rows, whose targets are left out */
+  constructor(rows: SubscriberRows, onError: (error: unknown) => void) {
     this.#rows = rows;
+    this.#onError = onError;
   }
 
   /** Sorted by the names of their integrations. */
@@ -75,7 +81,7 @@ export class Subscribers {
     const subscribers: Subscriber[] = [];
     for (const { row, version } of found) {
       if (version === undefined) return undefined;
-      const subscriber = subscriberOf(row, scene, version, settings.get(row.installation_id));
+      const subscriber = this.#readable(row, scene, version, settings.get(row.installation_id));
       if (subscriber !== undefined) subscribers.push(subscriber);
     }
     return subscribers;
@@ -93,17 +99,43 @@ export class Subscribers {
     }
     for await (const read of this.#rows.versions(missing)) {
       for (const { integration, number, manifest, handled_events } of read) {
-        const version = versionEventsOf(manifest, handled_events);
+        const version = this.#readableVersion(integration, number, () =>
+          versionEventsOf(manifest, handled_events),
+        );
         this.#versions.set(scriptKey(integration, number), version);
         versions.set(scriptKey(integration, number), version);
       }
     }
     return versions;
   }
+
+  /** The errors of the parser quote what they parse, so they are not reported. */
+  #readableVersion(integration: string, number: number, read: () => VersionEvents): VersionEvents {
+    try {
+      return read();
+    } catch {
+      this.#onError(new Error(`Version ${number} of "${integration}" is damaged.`));
+      return { handles: () => false };
+    }
+  }
+
+  #readable(row: SubscriberRow, scene: Scene, version: VersionEvents, settings?: string) {
+    try {
+      return subscriberOf(row, scene, version, settings);
+    } catch {
+      const { level, place } = scene;
+      const target = `installation ${row.installation_id} in the ${level} "${place}"`;
+      this.#onError(new Error(`The configuration of ${target} is damaged.`));
+      return undefined;
+    }
+  }
 }
 
 function versionEventsOf(manifest: string, handledEvents: string | null): VersionEvents {
-  const { scopes, webhook } = storedManifest(manifest);
+  const stored = storedManifest(manifest);
+  const { webhook } = stored;
+  // Read now, so that a manifest without scopes is found here, and not at each event.
+  const scopes = [...stored.scopes];
   // If the handled types are unknown, every event goes to the code, which decides.
   const handled = handledEvents === null ? undefined : new Set<string>(JSON.parse(handledEvents));
   return {
@@ -115,12 +147,14 @@ function versionEventsOf(manifest: string, handledEvents: string | null): Versio
 /**
  * Undefined for a webhook integration without a target there: only settings of a space or site have
  * a receiver.
+ *
+ * @throws if the settings are needed and are no JSON
  */
 function subscriberOf(
   row: SubscriberRow,
   { level, place }: Scene,
   { handles, webhook }: VersionEvents,
-  settings: Settings = {},
+  settings = '{}',
 ): Subscriber | undefined {
   const { integration, installation_id: installationId, whole, there } = row;
   const all = { integration, handles, ...pausedAtOf(row), ...inactivityOf(row) };
@@ -131,7 +165,7 @@ function subscriberOf(
   }
   const own = { installationId, level, place, ...all, endpoint: there };
   if (webhook === undefined) return { ...own, kind: 'handler', selects: () => true };
-  const listed = settings[webhook.eventTypes];
+  const listed: unknown = JSON.parse(settings)[webhook.eventTypes];
   const types = new Set<unknown>(Array.isArray(listed) ? listed : []);
   return { ...own, kind: 'webhook', selects: (type) => types.has(type) };
 }

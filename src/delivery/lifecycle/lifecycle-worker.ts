@@ -18,7 +18,9 @@ import { Caller } from '../../calls/call.ts';
 import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
 import type { LifecycleEventState } from '../../database/tables.ts';
+import { DatabaseUnavailable } from '../../database/unavailable.ts';
 import type { Target } from '../../model/target.ts';
+import type { LifecycleEventRecord } from '../../store/installations/lifecycle-event-rows.ts';
 import type {
   ClaimedLifecycleEvent,
   FirstLifecycleEvent,
@@ -76,6 +78,10 @@ export interface LifecycleWorkerParts extends WorkerLoopParts {
 /** The target of an event, or why it has none. */
 type Recipient = Target | Pick<LifecycleEventEnd, 'outcome'>;
 type HandlerRetry = Extract<HandlerOutcome, { readonly next: 'retry' }>;
+/** What an attempt is made of. */
+type Opened = { readonly record: LifecycleEventRecord; readonly to: Recipient };
+
+const FAULT: HandlerRetry = { next: 'retry', outcome: 'platform fault', leastMs: 0 };
 
 export class LifecycleWorker {
   readonly #parts: LifecycleWorkerParts;
@@ -186,13 +192,15 @@ export class LifecycleWorker {
   }
 
   async #attempt(event: ClaimedLifecycleEvent): Promise<void> {
-    const to = await this.#recipient(event);
+    const opened = await this.#opened(event);
+    if (opened === undefined) return this.#retry(event, FAULT);
+    const { record, to } = opened;
     // The event waits until the target is resumed; the commit of the pause or of the resume adds it
     // again.
     if ('status' in to && to.status === 'paused') return this.#release(event);
     if (!('endpointKey' in to))
       return void (await this.#finish(event, { state: 'canceled', called: false, ...to }));
-    const { eventId, type, depth, record } = event;
+    const { eventId, type, depth } = event;
     // No isolate is opened for an event that the code is known not to handle.
     if (to.handles?.has(type) === false)
       return void (await this.#finish(event, { state: 'unhandled', outcome: 'no handler', called: false }));
@@ -220,16 +228,41 @@ export class LifecycleWorker {
         this.#log(to, event, `${type} was not handled: ${outcome}. This is final.`);
       return;
     }
+    return this.#retry(event, handled, to);
+  }
+
+  /** Postpones an event; after the last attempt it has failed. @param to whose log says so */
+  async #retry(event: ClaimedLifecycleEvent, handled: HandlerRetry, to?: Target): Promise<void> {
     // The stop of the service has ended or refused the call.
     if (!this.#loop.isRunning) return this.#release(event);
+    const { outcome } = handled;
     const attempts = event.attempts + 1;
     if (attempts < FAULTS_MAX) return this.#postpone(event, handled);
     const isWritten = await this.#finish(event, { state: 'failed', outcome, called: true });
-    const text = `${type} could not be delivered in ${attempts} attempts: ${outcome}. This is final.`;
-    if (isWritten) this.#log(to, event, text);
+    const text = `${event.type} could not be delivered in ${attempts} attempts: ${outcome}. This is final.`;
+    if (isWritten && to !== undefined) this.#log(to, event, text);
   }
 
-  async #recipient({ target: name, record: { gone } }: ClaimedLifecycleEvent): Promise<Recipient> {
+  /**
+   * @returns undefined if the rows of the event or of its target are damaged. It counts as an
+   * attempt: the events that follow it in its installation do not wait for ever.
+   */
+  async #opened(event: ClaimedLifecycleEvent): Promise<Opened | undefined> {
+    try {
+      const record = event.record();
+      return { record, to: await this.#recipient(event, record) };
+    } catch (error) {
+      // A database that is away again and again would use up all attempts.
+      if (error instanceof DatabaseUnavailable) throw error;
+      this.#parts.onError(error);
+      return undefined;
+    }
+  }
+
+  async #recipient(
+    { target: name }: ClaimedLifecycleEvent,
+    { gone }: LifecycleEventRecord,
+  ): Promise<Recipient> {
     const { targets } = this.#parts;
     const target = gone ? await targets.deleted(gone) : await targets.named(name);
     if (target === undefined) return { outcome: gone ? 'integration deleted' : 'deleted' };

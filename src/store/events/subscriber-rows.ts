@@ -9,9 +9,6 @@ import { inReachOnceActive, type Scene } from '../installations/reach-rule.ts';
 /** Rows that one statement selects by key. */
 const BATCH = 100;
 
-/** A configuration. */
-export type Settings = Readonly<Record<string, unknown>>;
-
 /** A target in reach of a space or site, or one that would be if it were active. */
 export interface SubscriberRow {
   readonly integration: string;
@@ -71,12 +68,12 @@ export class SubscriberRows {
     }
   }
 
-  /** Configurations of the installations' targets in this place, by installation. */
+  /** Configurations of the installations' targets in this place, as JSON, by installation. */
   async settings(
     installationIds: readonly string[],
     { level, place }: Scene,
-  ): Promise<ReadonlyMap<string, Settings>> {
-    const settings = new Map<string, Settings>();
+  ): Promise<ReadonlyMap<string, string>> {
+    const settings = new Map<string, string>();
     for (const batch of batchesOf(installationIds)) {
       const read = await this.#database
         .selectFrom('targets')
@@ -85,7 +82,7 @@ export class SubscriberRows {
         .where('level', '=', level)
         .where('place', '=', place)
         .execute();
-      for (const row of read) settings.set(row.installation_id, JSON.parse(row.configuration));
+      for (const row of read) settings.set(row.installation_id, row.configuration);
     }
     return settings;
   }

@@ -134,9 +134,9 @@ export class Change {
    * Locks the installation until the transaction ends, and reads the target. @throws
    * `INSTALLATION_UNKNOWN`
    */
-  async hold(name: TargetName): Promise<SealedInstallation> {
+  async hold(name: TargetName, use?: 'toRemove'): Promise<SealedInstallation> {
     const held = await holdInstallation(this.transaction, name.installationId);
-    const target = held && (await readTarget(this.transaction, name));
+    const target = held && (await readTarget(this.transaction, name, use));
     if (!target) throw unknownTarget(name);
     return target;
   }

@@ -82,7 +82,9 @@ export async function edit(
   const before = await change.hold(name);
   refuseStale(before, request);
   await change.refuseWhileBusy(before);
-  const previous = change.configurationOf(before);
+  // Damaged credentials can be replaced.
+  const replaces = Object.hasOwn(request.configuration ?? {}, CREDENTIALS_PROPERTY);
+  const previous = replaces ? change.readableConfigurationOf(before) : change.configurationOf(before);
   const patch = patchOf(previous, request);
   const configuration = patched(previous, patch);
   refuseTooLarge(change, configuration);

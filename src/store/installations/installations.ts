@@ -81,9 +81,13 @@ export class Installations {
     return this.#changes.make(by, (change) => installBelow(change, request));
   }
 
-  /** One target; undefined if there is none of that name. */
-  async read(name: TargetName): Promise<Installation | undefined> {
-    const target = await readTarget(this.#parts.database, name);
+  /**
+   * One target; undefined if there is none of that name.
+   *
+   * @throws if its row is damaged, unless it is read `toRemove` it: then what is damaged is empty
+   */
+  async read(name: TargetName, use?: 'toRemove'): Promise<Installation | undefined> {
+    const target = await readTarget(this.#parts.database, name, use);
     return target && unsealed(target);
   }
 
@@ -198,11 +202,12 @@ const TARGETS_AT_ONCE = 8;
  * @throws `INSTALLATION_UNKNOWN`, `INSTALLATION_CHANGED`
  */
 async function uninstall(change: Change, name: TargetName, condition: OnCondition = {}): Promise<void> {
-  const target = await change.hold(name);
+  const target = await change.hold(name, 'toRemove');
   refuseStale(target, condition);
   await cancelSetupEvents(change.transaction, name, change.now);
   if (name.level !== 'organization') {
-    const installation = await readTarget(change.transaction, wholeInstallation(name.installationId));
+    const whole = wholeInstallation(name.installationId);
+    const installation = await readTarget(change.transaction, whole, 'toRemove');
     await remove(change, target, installation);
     return change.audit('installation.delete', target);
   }

@@ -72,10 +72,11 @@ export interface FirstLifecycleEvent {
   readonly leasedUntil?: number;
 }
 
-/** An event under a lease, with its opened record. */
+/** An event under a lease. */
 export interface ClaimedLifecycleEvent extends LifecycleEventEntry {
   readonly fence: number;
-  readonly record: LifecycleEventRecord;
+  /** Opens its record. @throws if the record is damaged */
+  record(): LifecycleEventRecord;
 }
 
 /** Identifies one claim of an event. */
@@ -165,8 +166,9 @@ export class LifecycleEvents {
         await this.release(claim);
         return undefined;
       }
-      const text = vault.open(lifecycleEventPlace(row.event_id), row.sealed_record);
-      return { ...entryOf(row), fence: row.fence, record: JSON.parse(text) as LifecycleEventRecord };
+      const record = (): LifecycleEventRecord =>
+        JSON.parse(vault.open(lifecycleEventPlace(row.event_id), row.sealed_record));
+      return { ...entryOf(row), fence: row.fence, record };
     } catch (cause) {
       await this.release(claim).catch(() => undefined);
       throw cause;

@@ -212,7 +212,7 @@ export async function countTargets(
   return Number(count);
 }
 
-/** Some of an installation's targets in spaces and sites, in no order. */
+/** Some of an installation's targets in spaces and sites, in no order, to be removed. */
 export async function readSomeBelow(
   database: Database,
   installationId: string,
@@ -225,19 +225,21 @@ export async function readSomeBelow(
     .where('level', '!=', 'organization')
     .limit(limit)
     .execute();
-  return rows.map(sealedInstallationOf);
+  return rows.map(removableOf);
 }
 
+/** @throws if its row is damaged, unless it is read `toRemove` it */
 export async function readTarget(
   database: Database,
   name: TargetName,
+  use?: 'toRemove',
 ): Promise<SealedInstallation | undefined> {
   const row = await database
     .selectFrom('targets')
     .selectAll()
     .where((row) => row.and(targetKey(name)))
     .executeTakeFirst();
-  return row && sealedInstallationOf(row);
+  return row && (use === 'toRemove' ? removableOf(row) : sealedInstallationOf(row));
 }
 
 /** The target of a public endpoint. */
@@ -344,6 +346,26 @@ export const installationOf = (row: Selectable<Tables['targets']>): Installation
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 });
+
+/**
+ * A row that is about to be removed: what cannot be read counts as empty, so that a damaged target
+ * does not stay for ever.
+ */
+const removableOf = (row: Selectable<Tables['targets']>): SealedInstallation =>
+  sealedInstallationOf({
+    ...row,
+    configuration: isJson(row.configuration) ? row.configuration : '{}',
+    external_ids: isJson(row.external_ids) ? row.external_ids : '[]',
+  });
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const sealedInstallationOf = (row: Selectable<Tables['targets']>): SealedInstallation => ({
   ...installationOf(row),

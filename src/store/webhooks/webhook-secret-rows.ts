@@ -5,7 +5,8 @@
  * Each function runs in the given database or transaction.
  */
 
-import type { Database } from '../../database/tables.ts';
+import type { Selectable } from 'kysely';
+import type { Database, Tables } from '../../database/tables.ts';
 import type { TargetName } from '../../model/installation.ts';
 import { targetKey } from '../installations/target-rows.ts';
 import type { Vault, VaultPlace } from '../vault/vault.ts';
@@ -27,11 +28,16 @@ export interface WebhookSecret {
   readonly createdAt: number;
 }
 
+/**
+ * @param use a damaged secret that is read `toReplace` it counts as none: it cannot sign beside the
+ * next, and a rotation is how an operator gets rid of it
+ * @throws if the secret is damaged and is not replaced
+ */
 export async function readWebhookSecret(
   database: Database,
   vault: Pick<Vault, 'open'>,
   name: TargetName,
-  now: number,
+  { now, use }: { readonly now: number; readonly use?: 'toReplace' },
 ): Promise<WebhookSecret | undefined> {
   const row = await database
     .selectFrom('webhook_secrets')
@@ -39,6 +45,20 @@ export async function readWebhookSecret(
     .where((row) => row.and(targetKey(name)))
     .executeTakeFirst();
   if (row === undefined) return undefined;
+  try {
+    return opened(vault, name, row, now);
+  } catch (cause) {
+    if (use === 'toReplace') return undefined;
+    throw cause;
+  }
+}
+
+function opened(
+  vault: Pick<Vault, 'open'>,
+  name: TargetName,
+  row: Selectable<Tables['webhook_secrets']>,
+  now: number,
+): WebhookSecret {
   const { sealed_previous: sealed, previous_until: until } = row;
   const secret = vault.open(webhookSecretPlace('sealed_secret', name), row.sealed_secret);
   const isOverlapping = sealed !== null && until !== null && now < until;

@@ -116,7 +116,7 @@ export class WebhookSecrets {
     return this.#change(name, by, async (transaction, now) => {
       const { vault } = this.#parts;
       await insertWebhookSecret(transaction, vault, name, { secret: this.#fresh(), createdAt: now });
-      const secret = await readWebhookSecret(transaction, vault, name, now);
+      const secret = await readWebhookSecret(transaction, vault, name, { now });
       if (secret === undefined) throw unknownTarget(name);
       return { secret, entry: { action: 'webhook.reveal' } };
     });
@@ -130,7 +130,7 @@ export class WebhookSecrets {
   rotate(name: TargetName, { secret: own, overlapMs = 0 }: Rotation, by: Actor): Promise<WebhookSecret> {
     return this.#change(name, by, async (transaction, now) => {
       const { vault } = this.#parts;
-      const before = await readWebhookSecret(transaction, vault, name, now);
+      const before = await readWebhookSecret(transaction, vault, name, { now, use: 'toReplace' });
       const fresh = own ?? this.#fresh();
       // Rotating to the same secret leaves only one.
       const goesOn = before !== undefined && before.secret !== fresh && overlapMs > 0;
@@ -201,11 +201,11 @@ export class WebhookSecrets {
   async #readOrMake(name: TargetName): Promise<Opened> {
     const { database, vault, commits, clock } = this.#parts;
     const now = clock();
-    const found = await readWebhookSecret(database, vault, name, now);
+    const found = await readWebhookSecret(database, vault, name, { now });
     if (found !== undefined) return openedOf(found);
     const made = await commits.run(async (transaction) => {
       await insertWebhookSecret(transaction, vault, name, { secret: this.#fresh(), createdAt: now });
-      return readWebhookSecret(transaction, vault, name, now);
+      return readWebhookSecret(transaction, vault, name, { now });
     });
     if (made === undefined) throw unknownTarget(name);
     return openedOf(made);

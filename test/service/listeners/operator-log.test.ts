@@ -161,6 +161,21 @@ test('an error is logged without its attached data', () => {
   expect(loggableError(secret)).toEqual({ type: 'string' });
 });
 
+test('the error of a parser is logged without the text that it quotes, and with its place', () => {
+  let thrown: unknown;
+  try {
+    JSON.parse('secret {');
+  } catch (cause) {
+    thrown = cause;
+  }
+  expect(String(thrown)).toContain('secret');
+  const logged = loggableError(new Error('outer', { cause: thrown }));
+  expect(JSON.stringify(logged)).not.toContain('secret');
+  expect(logged).toMatchObject({
+    cause: { type: 'SyntaxError', stack: expect.stringMatching(/^at JSON\.parse/) },
+  });
+});
+
 // Asserted by the function's name: its timing cannot be measured here.
 test('signatures are compared in constant time, and one of another length is refused', () => {
   const body = Buffer.from('x');

@@ -16,6 +16,20 @@ blocks:
     title: A block
 `;
 
+const CONNECTING = `name: connecting
+title: a title
+description: for a test
+organization: acme
+visibility: public
+target: space
+scopes: []
+script: index.js
+configurations:
+  space:
+    properties:
+      oauth_credentials: {type: button, title: A, description: d, button_text: C, callback_url: /o}
+`;
+
 test('damaged rows are left out of lists, and the log names them without their texts', async () => {
   const data = join(await temporaryFolder(), 'data');
   const lines: string[] = [];
@@ -58,4 +72,41 @@ test('damaged rows are left out of lists, and the log names them without their t
   expect(blocks).toEqual([expect.objectContaining({ integration: 'second' })]);
   await expect.poll(() => lines.join()).toContain('The manifest of version 1 of \\"first\\" is damaged');
   expect(lines.join()).not.toContain('planted');
+});
+
+test('credentials that cannot be opened leave their target out of a list, with one line in the log', async () => {
+  const data = join(await temporaryFolder(), 'data');
+  const lines: string[] = [];
+  const flags = ['--cells', '1', '--built-ins', 'none'];
+  const host = await HostProcess.start({ data, flags, onLine: (line) => void lines.push(line) });
+  onTestFinished(() => host.stop());
+  const form = new FormData();
+  form.append('manifest', CONNECTING);
+  const code = `import { createIntegration } from '@annex/sdk';
+    export default createIntegration({ fetch: (_, { environment }) => Response.json(environment.apiTokens) });`;
+  form.append('files', new Blob([code]), 'index.js');
+  await host.api('POST', '/integrations', form);
+  const all = '/integrations/connecting/installations';
+  const { id } = await host.api('POST', all, { organization: 'one' });
+  const spaces = `${all}/${id}/spaces`;
+  for (const space of ['a', 'b']) {
+    await host.api('POST', spaces, { space });
+    await host.api('PATCH', `${spaces}/${space}`, { configuration: { oauth_credentials: { of: space } } });
+  }
+  const { urls } = await host.api('GET', `${spaces}/a`);
+  const { publicEndpoint } = urls as { publicEndpoint: string };
+  const { installation } = (await (await fetch(publicEndpoint)).json()) as { installation: string };
+  const listed = async () => {
+    const headers = { authorization: `Bearer ${installation}` };
+    const response = await fetch(`${host.control}/v1${spaces}`, { headers });
+    const { items } = (await response.json()) as { items: { configuration?: object }[] };
+    return items.map(({ configuration = {} }) => configuration);
+  };
+  expect(await listed()).toEqual([{ oauth_credentials: { of: 'a' } }, {}]);
+
+  const database = new DatabaseSync(join(data, 'annex.db'));
+  onTestFinished(() => database.close());
+  database.prepare(`update targets set sealed_credentials = 'damaged' where place = 'a'`).run();
+  expect(await listed()).toEqual([{}]);
+  await expect.poll(() => lines.filter((line) => line.includes('are damaged'))).toHaveLength(1);
 });

@@ -18,7 +18,7 @@ describe('a change', () => {
     await store.installations.edit(name, { configuration: { region: 'eu' } }, {}, OPERATOR);
     const events = await takeEvents(store, name.installationId);
     const ids = events.map(({ eventId }) => eventId);
-    expect(events.map(({ record }) => record.event['eventId'])).toEqual(ids);
+    expect(events.map(({ record }) => record().event['eventId'])).toEqual(ids);
     expect(ids.every((id) => /^evt_[a-z2-7]{24}$/.test(id))).toBe(true);
     expect(new Set(ids).size).toBe(2);
   });

@@ -175,13 +175,13 @@ describe('uninstalling', () => {
     expect([await places(store, id, 'space'), await places(store, id, 'site')]).toEqual([['s2'], ['s1']]);
     const [event, ...others] = await takeEvents(store, id);
     expect(others).toEqual([]);
-    expect(event?.record.event).toMatchObject({
+    expect(event?.record().event).toMatchObject({
       type: 'space_installation_deleted',
       installationId: id,
       spaceId: 's1',
       previous: { configuration },
     });
-    expect(event?.record.gone).toMatchObject({
+    expect(event?.record().gone).toMatchObject({
       target: { place: 's1', endpointKey, configuration },
       installation: { installationId: id, level: 'organization' },
     });
@@ -213,7 +213,7 @@ describe('uninstalling', () => {
       'site_installation_deleted',
       'space_installation_deleted',
     ]);
-    expect(events.at(-1)?.record.event).toMatchObject({
+    expect(events.at(-1)?.record().event).toMatchObject({
       type: 'installation_deleted',
       previous: { configuration: { note: 'hello', oauth_credentials: { access_token: 'x' } } },
     });

@@ -145,7 +145,7 @@ test('an edit in a pause does not replace the event of an earlier pause whose ca
   await resume(whole);
   expect(await first(other, id)).toMatchObject({ leasedUntil: expect.any(Number) });
   expect(await one.finish(held, DELIVERED)).toBe(true);
-  expect((await claimed(other, id)).record.event).toMatchObject({
+  expect((await claimed(other, id)).record().event).toMatchObject({
     previous: { configuration: { count: 2 } },
   });
 });

@@ -140,7 +140,7 @@ async function deliverAll(store: Store, id: string): Promise<string[]> {
   for (;;) {
     const event = await claimEvent(store, id);
     if (event === undefined) return said;
-    const { status, spaceId = '', previous } = event.record.event as Record<string, string | undefined>;
+    const { status, spaceId = '', previous } = event.record().event as Record<string, string | undefined>;
     said.push(
       `${event.type} ${spaceId} ${status} ${previous === undefined ? 'new' : JSON.stringify(previous)}`,
     );

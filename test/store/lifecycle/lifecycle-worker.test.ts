@@ -3,7 +3,7 @@
  * test controls the time.
  */
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { CallLog } from '../../../src/calls/call-log.ts';
 import { CallMetrics } from '../../../src/calls/call-metrics.ts';
 import { Dispatch } from '../../../src/calls/dispatch.ts';
@@ -11,10 +11,17 @@ import { LifecycleWorker } from '../../../src/delivery/lifecycle/lifecycle-worke
 import { AnnexError } from '../../../src/errors.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
 import { installed } from '../../support/store/installed.ts';
 import { targetsOf } from '../../support/store/targets.ts';
-import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
+import {
+  CLOCK,
+  OPERATOR,
+  storeOptions,
+  temporaryFolder,
+  temporaryStore,
+} from '../../support/store/temporary-store.ts';
+import { changeRows } from '../../support/store/test-engine.ts';
 
 interface Timer {
   readonly at: number;
@@ -44,6 +51,7 @@ function workerOf(store: Store) {
   });
   const timers = new Set<Timer>();
   const settled: string[] = [];
+  const errors: unknown[] = [];
   const worker = new LifecycleWorker({
     events: store.lifecycleEvents,
     targets: targetsOf(store).targets,
@@ -59,9 +67,7 @@ function workerOf(store: Store) {
       return () => timers.delete(timer);
     },
     settled: (state) => settled.push(state),
-    onError(error) {
-      throw error;
-    },
+    onError: (error) => errors.push(error),
   });
   /** Advances the time to the next timer. @returns by how many milliseconds */
   const pass = (): number => {
@@ -73,7 +79,7 @@ function workerOf(store: Store) {
     timer.run();
     return ms;
   };
-  return { worker, settled, timers, pass };
+  return { worker, settled, timers, pass, errors };
 }
 
 const firstOf = async ({ lifecycleEvents }: Store, id: string) => {
@@ -160,4 +166,28 @@ test('an installation that is deleted while its setup event is postponed has its
     { type: 'installation_setup', state: 'canceled' },
   ]);
   expect(timers.size).toBe(1);
+});
+
+test('an event with a damaged record fails after ten attempts, and the events that follow it are delivered', async () => {
+  const folder = await temporaryFolder();
+  const store = await openStore(storeOptions(folder));
+  onTestFinished(() => store.close());
+  const id = await installed(store);
+  await store.installations.edit(wholeInstallation(id), { configuration: { region: 'eu' } }, {}, OPERATOR);
+  await changeRows(folder, `update life_events set sealed_record = 'damaged' where position = 1`);
+  const { worker, settled, timers, pass, errors } = workerOf(store);
+  await worker.start();
+  for (let attempts = 1; attempts < 10; attempts += 1) {
+    await expect.poll(() => settled).toHaveLength(attempts);
+    await expect.poll(() => timers.size).toBe(1);
+    pass();
+  }
+  await expect.poll(() => settled.slice(9)).toEqual(['failed', 'pending']);
+  expect(errors).toHaveLength(10);
+  const { items } = await store.lifecycleEvents.list({ installationId: id, limit: 9 });
+  expect(items).toMatchObject([
+    { position: 2, outcome: 'INSTALLATION_QUARANTINED' },
+    { position: 1, state: 'failed', outcome: 'platform fault' },
+  ]);
+  await worker.stop();
 });

@@ -89,7 +89,8 @@ async function goneTargets(store: Store) {
     for (;;) {
       const event = await claimEvent(store, installation);
       if (event === undefined) break;
-      if (event.record.gone) targets.push(await targetsOf(store).targets.deleted(event.record.gone));
+      const { gone } = event.record();
+      if (gone) targets.push(await targetsOf(store).targets.deleted(gone));
       await store.lifecycleEvents.finish(event, { state: 'delivered', outcome: 'ok', called: true });
     }
   }

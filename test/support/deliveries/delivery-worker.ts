@@ -134,7 +134,11 @@ export class Delivering {
         this.#worker?.addLater(made, dueAt);
       },
     };
-    const intake = openIntake({ store, worker, limits, clock: time.clock, randomBytes });
+    const intake = openIntake({
+      ...{ store, worker, limits, randomBytes },
+      clock: time.clock,
+      onError: (error) => this.errors.push(error),
+    });
     this.#acceptance = intake.acceptance;
     this.#tasks = intake.taskAcceptance;
     this.orders = new DeliveryOrders({

@@ -9,6 +9,8 @@ import { CLOCK } from '../store/temporary-store.ts';
 export interface TestIntake extends DeliveryIntake {
   /** What a worker would have been given, in order. */
   readonly woken: WaitingDelivery[];
+  /** What was reported to the operator. */
+  readonly errors: unknown[];
 }
 
 const OPENED = new WeakMap<Store, TestIntake>();
@@ -23,12 +25,14 @@ export function intakeOf(store: Store): TestIntake {
 /** Another intake of a store, with these limits. */
 export function openTestIntake(store: Store, limits: Partial<Limits> = {}): TestIntake {
   const woken: WaitingDelivery[] = [];
+  const errors: unknown[] = [];
   const intake = openIntake({
     store,
     worker: { add: (made) => void woken.push(...made), addLater: (made) => void woken.push(made) },
     limits: { ...DEFAULT_LIMITS, ...limits },
     clock: () => CLOCK.now,
     randomBytes,
+    onError: (error) => errors.push(error),
   });
-  return { ...intake, woken };
+  return { ...intake, woken, errors };
 }

@@ -71,7 +71,7 @@ export async function takeEventBodies(
   installationId: string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   return (await takeEvents(store, installationId)).map(({ record }) => {
-    const { eventId, ...event } = record.event;
+    const { eventId, ...event } = record().event;
     return event;
   });
 }

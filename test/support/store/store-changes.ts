@@ -44,6 +44,9 @@ export const intakeOn = (store: Store): DeliveryIntake =>
     limits: DEFAULT_LIMITS,
     clock: () => NOW,
     randomBytes: counted('intake'),
+    onError(error) {
+      throw error;
+    },
   });
 
 function counted(seed: string): RandomBytes {
@@ -118,7 +121,7 @@ export async function look(store: Store): Promise<Found> {
   const event = first && (await store.lifecycleEvents.read(first.eventId));
   if (event === undefined) throw new Error('No event is in flight.');
   return {
-    claimed: { ...event, fence: first?.fence ?? 0, record: { event: {} } },
+    claimed: { ...event, fence: first?.fence ?? 0, record: () => ({ event: {} }) },
     whole: wholeInstallation(installationId),
     space: { installationId, level: 'space', place: 'p1' },
     tokenId: token.id,

@@ -70,6 +70,18 @@ export async function storedRows(folder: string, table: keyof Tables): Promise<R
   return rows;
 }
 
+/** Changes rows behind the back of a store, also while it has the folder open. */
+export async function changeRows(folder: string, statement: string): Promise<void> {
+  if (!IS_POSTGRES) {
+    const file = new DatabaseSync(join(folder, 'annex.db'));
+    file.exec(statement);
+    return file.close();
+  }
+  const database = await openTestDatabase(folder);
+  await sql.raw(statement).execute(database);
+  await database.destroy();
+}
+
 /**
  * Everything that is stored in the database of a folder, as text: the bytes of the files of SQLite,
  * and the rows of all tables on PostgreSQL, whose files hold other databases, too.

@@ -211,7 +211,7 @@ const removeRoute = (level: Level) =>
     params: TARGET_PARAMS[level],
     query: NoQuery,
     async handle(request, control) {
-      const target = await visibleTarget(control, request, level);
+      const target = await visibleTarget(control, request, level, 'toRemove');
       await control.installations.uninstall(target, actorOf(request), expected(request, target));
     },
   });

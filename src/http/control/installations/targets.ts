@@ -90,10 +90,11 @@ export async function visibleTarget(
   { installations }: Pick<Control, 'installations'>,
   request: FastifyRequest,
   level: Level,
+  use?: 'toRemove',
 ): Promise<Installation> {
   const name = targetNameOf(request, level);
   const { name: integration } = request.params as TargetParams;
-  const found = await installations.read(name);
+  const found = await installations.read(name, use);
   const isVisible = found?.integration === integration && mayReadInstallation(principalOf(request), found);
   if (found !== undefined && isVisible) return found;
   throw unknownTarget(name);
