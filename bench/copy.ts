@@ -17,8 +17,8 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
-import { openDatabase } from '../src/database/database.ts';
-import { sqliteDialect } from '../src/database/sqlite/sqlite-dialect.ts';
+import { openDatabase } from '../src/host/database/database.ts';
+import { sqliteDialect } from '../src/host/database/sqlite/sqlite-dialect.ts';
 import { databaseUrl, startPostgres } from './peers/queue-servers.ts';
 
 const PROGRAM = fileURLToPath(new URL('../src/local/annex.ts', import.meta.url));

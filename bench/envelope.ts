@@ -13,8 +13,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import type { Service } from '../src/host/service.ts';
 import { startTemporaryService } from '../src/local/temporary-service.ts';
-import type { Service } from '../src/service.ts';
 import { onAnswers } from './answers.ts';
 import type { Load, Measured } from './load.ts';
 

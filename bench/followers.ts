@@ -11,8 +11,8 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import type { Service } from '../src/host/service.ts';
 import { startTemporaryService } from '../src/local/temporary-service.ts';
-import type { Service } from '../src/service.ts';
 import type { Load, Measured } from './load.ts';
 
 const FOLLOWERS = 100;

@@ -12,8 +12,8 @@
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { Service } from '../src/host/service.ts';
 import { startTemporaryService } from '../src/local/temporary-service.ts';
-import type { Service } from '../src/service.ts';
 import type { Steady, SteadyMeasured } from './steady.ts';
 
 const EVERY_MS = 20;

@@ -15,13 +15,13 @@ import {
   TEXT,
   type ValueType,
   WHOLE,
-} from '../src/database/bulk.ts';
-import { openDatabase } from '../src/database/database.ts';
-import { connectionSettings } from '../src/database/postgres/postgres-clients.ts';
-import { PostgresDialect } from '../src/database/postgres/postgres-dialect.ts';
-import { Sequence } from '../src/database/sequence.ts';
-import { sqliteDialect } from '../src/database/sqlite/sqlite-dialect.ts';
-import type { Database, Tables } from '../src/database/tables.ts';
+} from '../src/host/database/bulk.ts';
+import { openDatabase } from '../src/host/database/database.ts';
+import { connectionSettings } from '../src/host/database/postgres/postgres-clients.ts';
+import { PostgresDialect } from '../src/host/database/postgres/postgres-dialect.ts';
+import { Sequence } from '../src/host/database/sequence.ts';
+import { sqliteDialect } from '../src/host/database/sqlite/sqlite-dialect.ts';
+import type { Database, Tables } from '../src/host/database/tables.ts';
 import { timedEventId } from '../test/support/receivers/ledger-receiver.ts';
 import { bodyOf } from './peers/peer.ts';
 

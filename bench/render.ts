@@ -10,9 +10,9 @@
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { Service } from '../src/host/service.ts';
 import { uploadFolder } from '../src/local/demo/folder-form-data.ts';
 import { startTemporaryService } from '../src/local/temporary-service.ts';
-import type { Service } from '../src/service.ts';
 import type { Load, Measured } from './load.ts';
 
 const ROUNDS = 3;

@@ -8,23 +8,23 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type { Client } from 'pg';
-import { GroupCommit } from '../src/database/group-commit.ts';
-import { connectionSettings, SEEK } from '../src/database/postgres/postgres-clients.ts';
-import { PostgresEngine } from '../src/database/postgres/postgres-engine.ts';
-import { Sequence } from '../src/database/sequence.ts';
-import type { Database } from '../src/database/tables.ts';
-import type { Backlog } from '../src/store/deliveries/backlog.ts';
-import type { Attempt, ClaimedDelivery, PostedEvent } from '../src/store/deliveries/delivery.ts';
-import { DeliveryClaims } from '../src/store/deliveries/delivery-claims.ts';
-import { DeliveryQueue } from '../src/store/deliveries/delivery-queue.ts';
-import { EventOutbox } from '../src/store/events/event-outbox.ts';
-import type { Addressee } from '../src/store/events/event-rows.ts';
-import { SubscriberRows } from '../src/store/events/subscriber-rows.ts';
+import { GroupCommit } from '../src/host/database/group-commit.ts';
+import { connectionSettings, SEEK } from '../src/host/database/postgres/postgres-clients.ts';
+import { PostgresEngine } from '../src/host/database/postgres/postgres-engine.ts';
+import { Sequence } from '../src/host/database/sequence.ts';
+import type { Database } from '../src/host/database/tables.ts';
+import type { Backlog } from '../src/host/store/deliveries/backlog.ts';
+import type { Attempt, ClaimedDelivery, PostedEvent } from '../src/host/store/deliveries/delivery.ts';
+import { DeliveryClaims } from '../src/host/store/deliveries/delivery-claims.ts';
+import { DeliveryQueue } from '../src/host/store/deliveries/delivery-queue.ts';
+import { EventOutbox } from '../src/host/store/events/event-outbox.ts';
+import type { Addressee } from '../src/host/store/events/event-rows.ts';
+import { SubscriberRows } from '../src/host/store/events/subscriber-rows.ts';
 import type { Posted } from '../test/support/deliveries/webhook-senders.ts';
 import { timedEventId } from '../test/support/receivers/ledger-receiver.ts';
 
 /** The library of the engine: that of the peers may be another copy. */
-const pg = createRequire(new URL('../src/database/postgres/postgres-engine.ts', import.meta.url))(
+const pg = createRequire(new URL('../src/host/database/postgres/postgres-engine.ts', import.meta.url))(
   'pg',
 ) as typeof import('pg');
 

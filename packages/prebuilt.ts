@@ -4,9 +4,9 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NODE_SOURCE } from '../src/bundle/node-source.ts';
+import { NODE_SOURCE } from '../src/host/bundle/node-source.ts';
+import { cellSources } from '../src/host/launch/cell-sources.ts';
 import { SDK_SOURCE } from '../src/imports/sdk-source.ts';
-import { cellSources } from '../src/launch/cell-sources.ts';
 import { PREBUILT_FILES } from '../src/own-files.ts';
 import { buildPage } from './dev-page/page-files.ts';
 

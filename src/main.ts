@@ -4,10 +4,10 @@
  * line.
  */
 import cluster from 'node:cluster';
-import { ConfigError, configHelp } from './config.ts';
+import { ConfigError, configHelp } from './host/config.ts';
+import { serve } from './host/serve.ts';
+import { serviceLog, standardOutput } from './host/service-log.ts';
 import { plainText } from './model/plain-text.ts';
-import { serve } from './serve.ts';
-import { serviceLog, standardOutput } from './service-log.ts';
 
 const EXIT_USAGE = 2;
 

@@ -2,7 +2,7 @@
  * `node:async_hooks`: `AsyncLocalStorage` and `AsyncResource`.
  *
  * V8 does not tell JavaScript when an async function continues. So in a bundle that has this module
- * each `await` says what it keeps (`src/bundle/async-contexts.ts`), and this module wraps
+ * each `await` says what it keeps (`src/host/bundle/async-contexts.ts`), and this module wraps
  * `Promise.prototype.then`: each callback runs with the values that were set when it was
  * registered.
  *

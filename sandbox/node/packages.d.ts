@@ -1,6 +1,6 @@
 /**
  * What the modules of this folder use of packages without types of their own, and of the tables of
- * the Node.js that runs (`src/bundle/node-source.ts`), for the type checker.
+ * the Node.js that runs (`src/host/bundle/node-source.ts`), for the type checker.
  */
 
 declare module 'node-tables/http-methods.json' {

@@ -15,7 +15,7 @@ import { type Command, type CommandContext, defineCommand } from '../cli/command
 import { ADMIN_TOKEN_FILE, type Connection } from '../cli/profile/connection.ts';
 import { EXIT, type Failure } from '../cli/terminal/failure.ts';
 import { paint } from '../cli/terminal/output.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../host/config.ts';
 
 const SCOPES = ['all', 'machine', 'service'] as const;
 const MARKS = {
@@ -116,7 +116,7 @@ async function checkSettings(
   env: NodeJS.ProcessEnv,
   cwd: string,
 ): Promise<{ finding: Finding; config?: Config }> {
-  const { readConfig } = await import('../config.ts');
+  const { readConfig } = await import('../host/config.ts');
   try {
     const config = readConfig([], env);
     const dataFolder = resolve(cwd, config.dataFolder);
@@ -129,7 +129,7 @@ async function checkSettings(
 
 /** Starts a cell and a bundler behind each layer, as a service does at its start. */
 async function checkConfinement(config: Config): Promise<Finding[]> {
-  const { prepareProcesses } = await import('../service-processes.ts');
+  const { prepareProcesses } = await import('../host/service-processes.ts');
   try {
     const { build, cells } = await prepareProcesses(config);
     build.remove();

@@ -1,12 +1,12 @@
 /**
- * `annex serve`: the service itself, with the settings that `src/settings.ts` lists as options. Its
- * log, one JSON object a line, is its data; texts for people are on standard error.
+ * `annex serve`: the service itself, with the settings that `src/host/settings.ts` lists as
+ * options. Its log, one JSON object a line, is its data; texts for people are on standard error.
  */
 import Type from 'typebox';
 import { type Command, defineCommand, kebab, type OptionSpec } from '../cli/command.ts';
 import { UsageError } from '../cli/terminal/failure.ts';
 import { paint } from '../cli/terminal/output.ts';
-import { SETTINGS, type Setting } from '../settings.ts';
+import { SETTINGS, type Setting } from '../host/settings.ts';
 
 const variable = (flag: string): string => `ANNEX_${flag.replaceAll('-', '_').toUpperCase()}`;
 
@@ -59,8 +59,8 @@ export const serve: Command = defineCommand({
       return typeof value === 'string' ? [`${flag}=${value}`] : [];
     });
     const [{ serviceLog }, { serve: run }] = await Promise.all([
-      import('../service-log.ts'),
-      import('../serve.ts'),
+      import('../host/service-log.ts'),
+      import('../host/serve.ts'),
     ]);
     await run({
       flags,

@@ -6,12 +6,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { type Config, readConfig } from '../config.ts';
 import { loggableError } from '../errors.ts';
-import type { InspectionSettings } from '../inspector/inspection-settings.ts';
+import { type Config, readConfig } from '../host/config.ts';
+import type { InspectionSettings } from '../host/inspector/inspection-settings.ts';
+import { type Service, type StartOptions, startService } from '../host/service.ts';
+import type { Processes } from '../host/service-processes.ts';
 import type { Limits } from '../limits.ts';
-import { type Service, type StartOptions, startService } from '../service.ts';
-import type { Processes } from '../service-processes.ts';
 
 export interface TemporaryOptions {
   /** More flags, as for `npm start`. */

@@ -3,10 +3,10 @@
  * debugger in, and an inspected cell that has been taken over.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CellProcess, type InspectedCell } from '../../src/cells/cell-process.ts';
-import { InspectedTargets } from '../../src/inspector/inspector.ts';
-import { buildCell, type CellBuild } from '../../src/launch/cell-build.ts';
-import { CellLauncher } from '../../src/launch/cell-launch.ts';
+import { CellProcess, type InspectedCell } from '../../src/host/cells/cell-process.ts';
+import { InspectedTargets } from '../../src/host/inspector/inspector.ts';
+import { buildCell, type CellBuild } from '../../src/host/launch/cell-build.ts';
+import { CellLauncher } from '../../src/host/launch/cell-launch.ts';
 import { DEFAULT_LIMITS } from '../../src/limits.ts';
 import { type HostInspection, INSPECTION_BOUNDS } from '../../src/protocol/inspection.ts';
 import { cellSources } from '../support/built-once.ts';

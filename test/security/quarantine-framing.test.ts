@@ -4,8 +4,8 @@
  * the test moves.
  */
 import { expect, test } from 'vitest';
-import { Placement } from '../../src/cells/placement.ts';
-import { Suspicion } from '../../src/cells/suspicion.ts';
+import { Placement } from '../../src/host/cells/placement.ts';
+import { Suspicion } from '../../src/host/cells/suspicion.ts';
 
 const SECOND_MS = 1_000;
 const HOUR_S = 3_600;

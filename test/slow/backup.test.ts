@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openStore } from '../../src/store/store.ts';
+import { openStore } from '../../src/host/store/store.ts';
 import { EventClient } from '../support/deliveries/event-client.ts';
 import { deliveriesOf, installWebhook } from '../support/deliveries/waiting-deliveries.ts';
 import { installWebhooks, type Posted, siteView } from '../support/deliveries/webhook-senders.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { type Header, pack } from 'tar-stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readArchive } from '../../src/bundle/reading/archive.ts';
+import { readArchive } from '../../src/host/bundle/reading/archive.ts';
 import { readPng } from '../../src/model/manifest/image.ts';
 import { type ParsedManifest, parseManifest } from '../../src/model/manifest/manifest.ts';
 import { type Chance, fuzz, UNTHROTTLED } from '../support/fuzz/fuzz.ts';

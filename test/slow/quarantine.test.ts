@@ -3,7 +3,7 @@
  * further failure.
  */
 import { expect, test } from 'vitest';
-import type { DEATH_REASONS } from '../../src/cells/cell-death.ts';
+import type { DEATH_REASONS } from '../../src/host/cells/cell-death.ts';
 import { UNTHROTTLED } from '../support/fuzz/fuzz.ts';
 import { type Installed, startTestService, type TestService } from '../support/service.ts';
 

@@ -3,7 +3,7 @@
  * client count as slow.
  */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Pace, type Sender, SlowSenders } from '../../src/http/slow-senders.ts';
+import { Pace, type Sender, SlowSenders } from '../../src/host/http/slow-senders.ts';
 import { dial, errorOf, statuses } from '../support/http/raw-http.ts';
 import { startTestService } from '../support/service.ts';
 

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readInTurns } from '../../src/cells/cell-pipe.ts';
+import { readInTurns } from '../../src/host/cells/cell-pipe.ts';
 import { startTestService } from '../support/service.ts';
 
 const NEVER = 1_000_000;

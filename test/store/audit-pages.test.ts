@@ -3,9 +3,9 @@
  * skip.
  */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { bulk, runForEach, TEXT } from '../../src/database/bulk.ts';
-import { ROWS_PER_SEARCH } from '../../src/store/audit.ts';
-import { openStore, type Store } from '../../src/store/store.ts';
+import { bulk, runForEach, TEXT } from '../../src/host/database/bulk.ts';
+import { ROWS_PER_SEARCH } from '../../src/host/store/audit.ts';
+import { openStore, type Store } from '../../src/host/store/store.ts';
 import { storeOptions, temporaryFolder } from '../support/store/temporary-store.ts';
 import { openTestDatabase } from '../support/store/test-engine.ts';
 

@@ -4,11 +4,11 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import type { EventStream, StreamEnd } from '../../src/http/control/following/event-stream.ts';
-import { type Follower, Followers, KEEP_ALIVE_MS } from '../../src/http/control/following/followers.ts';
-import { logEvents } from '../../src/http/control/logs.ts';
+import type { EventStream, StreamEnd } from '../../src/host/http/control/following/event-stream.ts';
+import { type Follower, Followers, KEEP_ALIVE_MS } from '../../src/host/http/control/following/followers.ts';
+import { logEvents } from '../../src/host/http/control/logs.ts';
+import type { StoredLine } from '../../src/host/store/logs.ts';
 import { DEFAULT_LIMITS } from '../../src/limits.ts';
-import type { StoredLine } from '../../src/store/logs.ts';
 import { ManualClock } from '../support/receivers/scripted-receivers.ts';
 import { temporaryStore } from '../support/store/temporary-store.ts';
 

@@ -3,8 +3,8 @@
  * whenever it was written (docs/contract/nodes.md#logs).
  */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { StoredLine } from '../../src/store/logs.ts';
-import { openStore, type Store } from '../../src/store/store.ts';
+import type { StoredLine } from '../../src/host/store/logs.ts';
+import { openStore, type Store } from '../../src/host/store/store.ts';
 import { CLOCK, storeOptions, temporaryFolder } from '../support/store/temporary-store.ts';
 
 const TENANT = 'ins_1';

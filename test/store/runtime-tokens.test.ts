@@ -2,6 +2,10 @@
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { TargetSource } from '../../src/host/store/target-source.ts';
+import { Vault } from '../../src/host/store/vault/vault.ts';
+import { RuntimeTokenMint, RuntimeTokens } from '../../src/host/targets/runtime-tokens.ts';
+import { LiveEnvironment } from '../../src/host/targets/target-builder.ts';
 import type { ApiTokens, Environment } from '../../src/model/environment.ts';
 import { wholeInstallation } from '../../src/model/installation.ts';
 import { SCOPES } from '../../src/model/manifest/scope.ts';
@@ -11,10 +15,6 @@ import {
   type RuntimeClaims,
   readRuntimeToken,
 } from '../../src/model/runtime-token-format.ts';
-import { TargetSource } from '../../src/store/target-source.ts';
-import { Vault } from '../../src/store/vault/vault.ts';
-import { RuntimeTokenMint, RuntimeTokens } from '../../src/targets/runtime-tokens.ts';
-import { LiveEnvironment } from '../../src/targets/target-builder.ts';
 import { temporaryFolder } from '../support/store/temporary-store.ts';
 import { openTestDatabase } from '../support/store/test-engine.ts';
 

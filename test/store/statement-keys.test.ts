@@ -1,7 +1,7 @@
 /** Keys of statements: made once, sealed, kept over restarts, and rotated. */
 import { createPublicKey, sign, verify } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { openStore } from '../../src/store/store.ts';
+import { openStore } from '../../src/host/store/store.ts';
 import { OPERATOR, storeOptions, temporaryFolder } from '../support/store/temporary-store.ts';
 
 test('two keys are made at the first use, and the same ones sign after a restart', async () => {

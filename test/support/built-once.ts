@@ -5,11 +5,11 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import { bundlerProgram, esbuildWithoutFiles } from '../../src/bundle/bundler-program.ts';
-import { Launcher } from '../../src/confinement/launch.ts';
-import { UNCONFINED } from '../../src/confinement/layers.ts';
-import { findEsbuild } from '../../src/launch/cell-build.ts';
-import { type CellSources, cellSources as makeCellSources } from '../../src/launch/cell-sources.ts';
+import { bundlerProgram, esbuildWithoutFiles } from '../../src/host/bundle/bundler-program.ts';
+import { Launcher } from '../../src/host/confinement/launch.ts';
+import { UNCONFINED } from '../../src/host/confinement/layers.ts';
+import { findEsbuild } from '../../src/host/launch/cell-build.ts';
+import { type CellSources, cellSources as makeCellSources } from '../../src/host/launch/cell-sources.ts';
 
 /**
  * Returns a result from the folder of the run, or builds it. @param name file in which it is kept;

@@ -3,8 +3,8 @@
  * services with equal settings share it. The start of each would build the same folder and find out
  * the same layers again, which takes two processes.
  */
-import type { Config } from '../../src/config.ts';
-import { hardeningOf, type Processes, prepareProcesses } from '../../src/service-processes.ts';
+import type { Config } from '../../src/host/config.ts';
+import { hardeningOf, type Processes, prepareProcesses } from '../../src/host/service-processes.ts';
 import { cellSources } from './built-once.ts';
 
 /** By their settings. */

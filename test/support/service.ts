@@ -4,14 +4,14 @@
  */
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import type { InspectionSettings } from '../../src/inspector/inspection-settings.ts';
+import type { InspectionSettings } from '../../src/host/inspector/inspection-settings.ts';
+import type { Service } from '../../src/host/service.ts';
+import type { Store } from '../../src/host/store/store.ts';
 import type { Limits } from '../../src/limits.ts';
 import { uploadFolder } from '../../src/local/demo/folder-form-data.ts';
 import { type Sent, toRequest } from '../../src/local/demo/transcript.ts';
 import { startTemporaryService } from '../../src/local/temporary-service.ts';
 import type { Level } from '../../src/model/level.ts';
-import type { Service } from '../../src/service.ts';
-import type { Store } from '../../src/store/store.ts';
 import { preparedProcesses } from './prepared-processes.ts';
 import { putEmptyDatabase } from './store/empty-database.ts';
 import { claimEvent } from './store/installed.ts';

@@ -21,7 +21,7 @@ export function explain(cause: unknown, asked?: Asked): Failure {
   if (cause instanceof Failure) return cause;
   if (cause instanceof AnnexError && asked !== undefined) return ofService(cause, asked);
   if (!(cause instanceof Error)) return new Failure(String(cause));
-  // Of src/config.ts, which is loaded only by the commands that read settings.
+  // Of src/host/config.ts, which is loaded only by the commands that read settings.
   if (cause.name === 'ConfigError') return new UsageError(cause.message, { cause });
   return new Failure(cause.message, { cause });
 }

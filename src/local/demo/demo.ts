@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import Type from 'typebox';
 import { type Command, defineCommand } from '../../cli/command.ts';
 import { EXIT } from '../../cli/terminal/failure.ts';
+import type { Service } from '../../host/service.ts';
 import { PROGRAM } from '../../own-files.ts';
-import type { Service } from '../../service.ts';
 import { DemoReceiver, FIXTURES, Tour } from './tour.ts';
 import { Transcript } from './transcript.ts';
 

@@ -51,8 +51,8 @@ export async function ownService(context: CommandContext, request: OwnServiceReq
   const { data, folder, organization, egressAllow, inspectPort } = request;
   // Loaded here: the other commands do without a service of their own.
   const [{ readConfig }, { startService }, { loggableError }, { default: pino }] = await Promise.all([
-    import('../../config.ts'),
-    import('../../service.ts'),
+    import('../../host/config.ts'),
+    import('../../host/service.ts'),
     import('../../errors.ts'),
     import('pino'),
   ]);

@@ -3,11 +3,11 @@
  */
 import { readFile } from 'node:fs/promises';
 import { UsageError } from '../../cli/terminal/failure.ts';
-import type { Config } from '../../config.ts';
-import { databaseFile } from '../../database/sqlite/files/data-folder.ts';
-import { type Backup, type BackupOptions, backUp } from '../../store/backup.ts';
-import { vaultKeyId } from '../../store/vault/vault.ts';
-import { type KeySource, type KeyUse, parseKeyRing } from '../../store/vault/vault-key.ts';
+import type { Config } from '../../host/config.ts';
+import { databaseFile } from '../../host/database/sqlite/files/data-folder.ts';
+import { type Backup, type BackupOptions, backUp } from '../../host/store/backup.ts';
+import { vaultKeyId } from '../../host/store/vault/vault.ts';
+import { type KeySource, type KeyUse, parseKeyRing } from '../../host/store/vault/vault-key.ts';
 
 const MIB = 2 ** 20;
 

@@ -3,12 +3,12 @@
  */
 
 import { UsageError } from '../../cli/terminal/failure.ts';
-import type { Config } from '../../config.ts';
-import { SourceStore } from '../../database/copy/source-store.ts';
-import { type CopiedSummary, type CopyNote, copyStore } from '../../database/copy/store-copy.ts';
-import { openMigrated, unusable } from '../../database/postgres/postgres-engine.ts';
-import { databaseFile } from '../../database/sqlite/files/data-folder.ts';
-import { DatabaseUnavailable } from '../../database/unavailable.ts';
+import type { Config } from '../../host/config.ts';
+import { SourceStore } from '../../host/database/copy/source-store.ts';
+import { type CopiedSummary, type CopyNote, copyStore } from '../../host/database/copy/store-copy.ts';
+import { openMigrated, unusable } from '../../host/database/postgres/postgres-engine.ts';
+import { databaseFile } from '../../host/database/sqlite/files/data-folder.ts';
+import { DatabaseUnavailable } from '../../host/database/unavailable.ts';
 import { VERSION } from '../../version.ts';
 
 export interface FolderCopy {

@@ -22,7 +22,7 @@ async function settingsOf(
   { env, cwd }: CommandContext,
   paths: Readonly<Partial<Record<keyof typeof FOLDER_OPTIONS, string | undefined>>>,
 ) {
-  const { readConfig } = await import('../../config.ts');
+  const { readConfig } = await import('../../host/config.ts');
   const flags = Object.entries(paths).flatMap(([key, path]) =>
     path === undefined ? [] : [`--${kebab(key)}=${path && resolve(cwd, path)}`],
   );
@@ -140,7 +140,7 @@ const rotate: Command = defineCommand({
       );
     const { file } = vaultKeys;
     const { randomBytes } = await import('node:crypto');
-    const { addKeyTo } = await import('../../store/vault/vault-key.ts');
+    const { addKeyTo } = await import('../../host/store/vault/vault-key.ts');
     const key = await addKeyTo(file, randomBytes);
     const done = `${file} begins with a new key, ${key}. Put the file into your backup, and start the service again:`;
     const next =

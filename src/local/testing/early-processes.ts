@@ -2,9 +2,9 @@
  * Finds out how cells and bundlers of the test service are confined while the code of the service
  * is being loaded: each takes a good part of the start. Imports as little as it can.
  */
-import { readConfig } from '../../config.ts';
-import { buildCell } from '../../launch/cell-build.ts';
-import { confineProcesses, type Processes } from '../../service-processes.ts';
+import { readConfig } from '../../host/config.ts';
+import { buildCell } from '../../host/launch/cell-build.ts';
+import { confineProcesses, type Processes } from '../../host/service-processes.ts';
 
 /** Flags of the test service beside its folder and its ports. */
 export const TEST_SERVICE_FLAGS = ['--built-ins', 'none', '--cells', '1', '--webhook-http', 'allow'];

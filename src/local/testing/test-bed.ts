@@ -21,12 +21,12 @@ import type {
 import { type FolderUpload, folderUpload } from '../../cli/upload/folder-upload.ts';
 import { secretValues } from '../../cli/upload/secret-values.ts';
 import { UPLOAD_MS, uploadForm } from '../../cli/upload/upload-form.ts';
-import type { Connect } from '../../egress/connector.ts';
-import { connectionPair } from '../../http/connection-pair.ts';
+import type { Connect } from '../../host/egress/connector.ts';
+import { connectionPair } from '../../host/http/connection-pair.ts';
+import type { Service } from '../../host/service.ts';
 import type { Limits } from '../../limits.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { ServiceTime } from '../../model/service-time.ts';
-import type { Service } from '../../service.ts';
 import { startTemporaryService } from '../temporary-service.ts';
 import { type EarlyProcesses, TEST_SERVICE_FLAGS } from './early-processes.ts';
 

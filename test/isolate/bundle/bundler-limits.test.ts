@@ -3,11 +3,11 @@
  * bundler.
  */
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { UploadJob } from '../../../src/bundle/bundler.ts';
-import { BundlerSlots } from '../../../src/bundle/bundler-slots.ts';
-import { pathProblem, UploadedFiles } from '../../../src/bundle/upload.ts';
+import { UploadJob } from '../../../src/host/bundle/bundler.ts';
+import { BundlerSlots } from '../../../src/host/bundle/bundler-slots.ts';
+import { pathProblem, UploadedFiles } from '../../../src/host/bundle/upload.ts';
+import { publisherOf } from '../../../src/host/publish/publish.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
-import { publisherOf } from '../../../src/publish/publish.ts';
 import { aliveIn, SLOW_SOURCE, startedSession } from '../../support/bundle/bundler-processes.ts';
 import { bundle, bundled, scriptOf, uploaded } from '../../support/bundle/uploaded.ts';
 

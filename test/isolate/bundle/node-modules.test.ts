@@ -4,7 +4,7 @@
  */
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createStackMapper } from '../../../src/bundle/source-map.ts';
+import { createStackMapper } from '../../../src/host/bundle/source-map.ts';
 import { bundled, evaluate, runScript, scriptOf, uploaded } from '../../support/bundle/uploaded.ts';
 
 const refused = async (files: Record<string, string>) => {

@@ -1,7 +1,7 @@
 /** Stack traces name the author's file and line, whatever the text around them. */
 import { expect, test } from 'vitest';
-import { SOURCE_MAP_BYTES_MAX } from '../../../src/bundle/bundle-result.ts';
-import { createStackMapper } from '../../../src/bundle/source-map.ts';
+import { SOURCE_MAP_BYTES_MAX } from '../../../src/host/bundle/bundle-result.ts';
+import { createStackMapper } from '../../../src/host/bundle/source-map.ts';
 import { bundled, uploaded } from '../../support/bundle/uploaded.ts';
 import { cpuMs } from '../../support/measure/cpu-time.ts';
 

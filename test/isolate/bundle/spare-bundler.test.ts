@@ -1,8 +1,8 @@
 /** The process that waits for the next upload: real processes, which the test counts. */
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { SpareBundler } from '../../../src/bundle/spare-bundler.ts';
-import type { LaunchedProcess, LaunchOptions } from '../../../src/confinement/launch.ts';
+import { SpareBundler } from '../../../src/host/bundle/spare-bundler.ts';
+import type { LaunchedProcess, LaunchOptions } from '../../../src/host/confinement/launch.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { bundlerLauncher } from '../../support/built-once.ts';
 import { bundle, uploaded } from '../../support/bundle/uploaded.ts';

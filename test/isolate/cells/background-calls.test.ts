@@ -3,14 +3,14 @@
  * hundreds of the others.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Caller } from '../../../src/calls/call.ts';
-import { Dispatch } from '../../../src/calls/dispatch.ts';
 import { CellCall } from '../../../src/cell/calls/cell-call.ts';
 import { IsolateCalls } from '../../../src/cell/calls/isolate-calls.ts';
 import { IsolateOpenings, type Opening } from '../../../src/cell/isolates/isolates.ts';
-import { CellProcess } from '../../../src/cells/cell-process.ts';
-import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
-import { CellLauncher } from '../../../src/launch/cell-launch.ts';
+import { Caller } from '../../../src/host/calls/call.ts';
+import { Dispatch } from '../../../src/host/calls/dispatch.ts';
+import { CellProcess } from '../../../src/host/cells/cell-process.ts';
+import { buildCell, type CellBuild } from '../../../src/host/launch/cell-build.ts';
+import { CellLauncher } from '../../../src/host/launch/cell-launch.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import type { Target } from '../../../src/model/target.ts';
 import { cellSources } from '../../support/built-once.ts';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeCellFolder } from '../../../src/launch/cell-folder.ts';
+import { makeCellFolder } from '../../../src/host/launch/cell-folder.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 
 const PROCESS = fileURLToPath(new URL('../../support/cells/cell-folder-process.ts', import.meta.url));

@@ -1,7 +1,7 @@
 /** The global object of an isolate: its members, and that none of them escapes the memory limit. */
 import ivm from 'isolated-vm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ISOLATE_GLOBALS } from '../../../src/bundle/code-review.ts';
+import { ISOLATE_GLOBALS } from '../../../src/host/bundle/code-review.ts';
 import { TestService } from '../../support/service.ts';
 import { createWebIsolate, type WebIsolate } from '../../support/web/web-isolate.ts';
 

@@ -3,11 +3,11 @@
  * stores nothing that an honest process could not have sent.
  */
 import { describe, expect, test } from 'vitest';
-import { parseBundle, SOURCE_MAP_BYTES_MAX } from '../../../src/bundle/bundle-result.ts';
-import { UploadJob } from '../../../src/bundle/bundler.ts';
-import { openParcel, packParcel } from '../../../src/bundle/bundler-message.ts';
-import { parseReading } from '../../../src/bundle/reading/reading.ts';
-import { Launcher } from '../../../src/confinement/launch.ts';
+import { parseBundle, SOURCE_MAP_BYTES_MAX } from '../../../src/host/bundle/bundle-result.ts';
+import { UploadJob } from '../../../src/host/bundle/bundler.ts';
+import { openParcel, packParcel } from '../../../src/host/bundle/bundler-message.ts';
+import { parseReading } from '../../../src/host/bundle/reading/reading.ts';
+import { Launcher } from '../../../src/host/confinement/launch.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { INTERNAL_SCOPES } from '../../../src/model/manifest/scope.ts';
 import { formOf, uploaded } from '../../support/bundle/uploaded.ts';

@@ -6,11 +6,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { confineBundlers } from '../../../src/bundle/bundler-confinement.ts';
-import { bundlerProgram } from '../../../src/bundle/bundler-program.ts';
-import { Launcher } from '../../../src/confinement/launch.ts';
-import { UNCONFINED } from '../../../src/confinement/layers.ts';
-import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
+import { confineBundlers } from '../../../src/host/bundle/bundler-confinement.ts';
+import { bundlerProgram } from '../../../src/host/bundle/bundler-program.ts';
+import { Launcher } from '../../../src/host/confinement/launch.ts';
+import { UNCONFINED } from '../../../src/host/confinement/layers.ts';
+import { buildCell, type CellBuild } from '../../../src/host/launch/cell-build.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import type { Problem } from '../../../src/model/problem.ts';
 import { cellSources } from '../../support/built-once.ts';

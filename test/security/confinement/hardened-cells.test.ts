@@ -6,7 +6,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { buildCell } from '../../../src/launch/cell-build.ts';
+import { buildCell } from '../../../src/host/launch/cell-build.ts';
 import { startTemporaryService } from '../../../src/local/temporary-service.ts';
 import { cellSources } from '../../support/built-once.ts';
 import { confineHere, launch, runToEnd, script } from '../../support/cells/confined-cell.ts';

@@ -9,10 +9,10 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Settled, settleLayers } from '../../../src/confinement/confine.ts';
-import type { ConfinedProgram } from '../../../src/confinement/confined-program.ts';
-import { confinedCommand, describeLayers, UNCONFINED } from '../../../src/confinement/layers.ts';
-import { buildCell } from '../../../src/launch/cell-build.ts';
+import { type Settled, settleLayers } from '../../../src/host/confinement/confine.ts';
+import type { ConfinedProgram } from '../../../src/host/confinement/confined-program.ts';
+import { confinedCommand, describeLayers, UNCONFINED } from '../../../src/host/confinement/layers.ts';
+import { buildCell } from '../../../src/host/launch/cell-build.ts';
 import { confineHere, HARDENING, launch, perl, runToEnd } from '../../support/cells/confined-cell.ts';
 import { needs } from '../../support/programs.ts';
 

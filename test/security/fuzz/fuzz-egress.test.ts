@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict';
 import { BlockList, isIP } from 'node:net';
 import { expect, test } from 'vitest';
-import { type Address, parseAddress, reasonNotPublic } from '../../../src/egress/addresses.ts';
-import { EgressError } from '../../../src/egress/egress-error.ts';
-import { EgressPolicy } from '../../../src/egress/policy.ts';
-import { checkMethod, headToSend, tenantHeaders } from '../../../src/egress/request-head.ts';
-import { tenantResponseHeaders } from '../../../src/egress/response-head.ts';
+import { type Address, parseAddress, reasonNotPublic } from '../../../src/host/egress/addresses.ts';
+import { EgressError } from '../../../src/host/egress/egress-error.ts';
+import { EgressPolicy } from '../../../src/host/egress/policy.ts';
+import { checkMethod, headToSend, tenantHeaders } from '../../../src/host/egress/request-head.ts';
+import { tenantResponseHeaders } from '../../../src/host/egress/response-head.ts';
 import { type Chance, fuzz } from '../../support/fuzz/fuzz.ts';
 import { HOSTILE_TEXTS, mutateText } from '../../support/fuzz/mutations.ts';
 

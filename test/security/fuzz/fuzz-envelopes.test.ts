@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { boundaryOf, readMultipart } from '../../../src/http/public/multipart.ts';
+import { boundaryOf, readMultipart } from '../../../src/host/http/public/multipart.ts';
 import { type Chance, fuzz, UNTHROTTLED } from '../../support/fuzz/fuzz.ts';
 import { mutateBytes, mutateJson, mutateText } from '../../support/fuzz/mutations.ts';
 import { type Installed, TestService } from '../../support/service.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fetchEvent } from '../../../src/http/public/fetch-event.ts';
+import { fetchEvent } from '../../../src/host/http/public/fetch-event.ts';
 import { verifySignature } from '../../../src/model/signature.ts';
 import type { Target } from '../../../src/model/target.ts';
 import { type Chance, fuzz, UNTHROTTLED } from '../../support/fuzz/fuzz.ts';

@@ -11,7 +11,7 @@ import { type Attack, readAttacks } from '../../support/hostile/hostile-attack.t
 import { HostileHost, LIMITS } from '../../support/hostile/hostile-host.ts';
 import { heldBufferBytes } from '../../support/measure/held-buffers.ts';
 
-vi.mock('../../../src/egress/name-resolution.ts', async (original) => {
+vi.mock('../../../src/host/egress/name-resolution.ts', async (original) => {
   const { hostileNames } = await import('../../support/hostile/hostile-peer.ts');
   return { ...(await original<object>()), dnsLookup: hostileNames };
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Attack, CATEGORIES, readAttacks } from '../../support/hostile/hostile-attack.ts';
 import { HostileHost } from '../../support/hostile/hostile-host.ts';
 
-vi.mock('../../../src/egress/name-resolution.ts', async (original) => {
+vi.mock('../../../src/host/egress/name-resolution.ts', async (original) => {
   const { hostileNames } = await import('../../support/hostile/hostile-peer.ts');
   return { ...(await original<object>()), dnsLookup: hostileNames };
 });

@@ -7,8 +7,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { ATTEMPTS_KEPT } from '../../../src/store/deliveries/delivery-claims.ts';
-import { openStore } from '../../../src/store/store.ts';
+import { ATTEMPTS_KEPT } from '../../../src/host/store/deliveries/delivery-claims.ts';
+import { openStore } from '../../../src/host/store/store.ts';
 import { Delivering, turns } from '../../support/deliveries/delivery-worker.ts';
 import { intakeOf } from '../../support/deliveries/intake.ts';
 import {

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { CallStreams } from '../../../src/calls/call-streams.ts';
+import { CallStreams } from '../../../src/host/calls/call-streams.ts';
 import type { StreamMessage } from '../../../src/protocol/wire.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 

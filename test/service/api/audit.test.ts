@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { AUDIT_ACTIONS } from '../../../src/store/audit-rows.ts';
+import { AUDIT_ACTIONS } from '../../../src/host/store/audit-rows.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { installed, publication } from '../../support/store/installed.ts';
 import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';

@@ -3,8 +3,8 @@
  * change counts.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EDIT_BODIES, PLACE_BODIES } from '../../../src/http/control/installations/installation-view.ts';
-import { bodyBytesMax } from '../../../src/http/control/route.ts';
+import { EDIT_BODIES, PLACE_BODIES } from '../../../src/host/http/control/installations/installation-view.ts';
+import { bodyBytesMax } from '../../../src/host/http/control/route.ts';
 import { TestService } from '../../support/service.ts';
 
 interface RequestBody {

@@ -3,16 +3,16 @@
  */
 import fastify, { type FastifyInstance } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { describeLayers, UNCONFINED } from '../../../src/confinement/layers.ts';
-import { controlRoutes } from '../../../src/http/control/control-routes.ts';
-import { Followers } from '../../../src/http/control/following/followers.ts';
-import { Credentials } from '../../../src/http/credentials.ts';
-import { answerErrors } from '../../../src/http/error-answer.ts';
+import { describeLayers, UNCONFINED } from '../../../src/host/confinement/layers.ts';
+import { controlRoutes } from '../../../src/host/http/control/control-routes.ts';
+import { Followers } from '../../../src/host/http/control/following/followers.ts';
+import { Credentials } from '../../../src/host/http/credentials.ts';
+import { answerErrors } from '../../../src/host/http/error-answer.ts';
+import { Publisher } from '../../../src/host/publish/publish.ts';
+import type { Store } from '../../../src/host/store/store.ts';
+import type { TokenGrant } from '../../../src/host/store/tokens.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { AddressList } from '../../../src/model/address-list.ts';
-import { Publisher } from '../../../src/publish/publish.ts';
-import type { Store } from '../../../src/store/store.ts';
-import type { TokenGrant } from '../../../src/store/tokens.ts';
 import { intakeOf } from '../../support/deliveries/intake.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryStore } from '../../support/store/temporary-store.ts';

@@ -5,13 +5,13 @@
 
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { authenticate, FOR_RUNTIME, principalOf } from '../../../src/http/control/authenticate.ts';
-import { Credentials } from '../../../src/http/credentials.ts';
-import { answerErrors } from '../../../src/http/error-answer.ts';
+import { authenticate, FOR_RUNTIME, principalOf } from '../../../src/host/http/control/authenticate.ts';
+import { Credentials } from '../../../src/host/http/credentials.ts';
+import { answerErrors } from '../../../src/host/http/error-answer.ts';
+import type { Store } from '../../../src/host/store/store.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import { AddressList } from '../../../src/model/address-list.ts';
 import type { ApiTokens, Environment } from '../../../src/model/environment.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, published, temporaryStore } from '../../support/store/temporary-store.ts';

@@ -4,8 +4,8 @@
  */
 import { request } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { CircuitBreaker } from '../../../src/calls/circuit-breaker.ts';
-import { HeavyInstallations } from '../../../src/calls/heavy-installations.ts';
+import { CircuitBreaker } from '../../../src/host/calls/circuit-breaker.ts';
+import { HeavyInstallations } from '../../../src/host/calls/heavy-installations.ts';
 import type { Outcome } from '../../../src/protocol/wire.ts';
 import { startTestService } from '../../support/service.ts';
 

@@ -6,8 +6,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { IncomingBodies, IncomingBody } from '../../../src/calls/incoming-body.ts';
 import { Outbox } from '../../../src/cell/calls/outbox.ts';
+import { IncomingBodies, IncomingBody } from '../../../src/host/calls/incoming-body.ts';
 import { FrameReader } from '../../../src/protocol/frames.ts';
 import { TestService } from '../../support/service.ts';
 

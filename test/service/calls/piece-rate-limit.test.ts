@@ -1,6 +1,6 @@
 /** The rate of pieces of a body: a burst, then so many in a second, and joined beyond that. */
 import { describe, expect, test } from 'vitest';
-import { PieceRateLimit } from '../../../src/calls/outgoing-stream.ts';
+import { PieceRateLimit } from '../../../src/host/calls/outgoing-stream.ts';
 import { dial, statuses } from '../../support/http/raw-http.ts';
 import { startTestService } from '../../support/service.ts';
 

@@ -4,8 +4,8 @@
  * are all that is kept.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { RefusalLines } from '../../../src/calls/call-log.ts';
-import type { LogLine } from '../../../src/store/logs.ts';
+import { RefusalLines } from '../../../src/host/calls/call-log.ts';
+import type { LogLine } from '../../../src/host/store/logs.ts';
 import { VirtualTime } from '../../support/deliveries/delivery-worker.ts';
 import { type Installed, startTestService, type TestService } from '../../support/service.ts';
 

@@ -3,7 +3,7 @@
  * installation.
  */
 import { expect, test } from 'vitest';
-import { RefusalPace } from '../../../src/calls/refusal-pace.ts';
+import { RefusalPace } from '../../../src/host/calls/refusal-pace.ts';
 import { TestService } from '../../support/service.ts';
 
 /**

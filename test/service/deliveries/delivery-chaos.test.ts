@@ -4,8 +4,8 @@
  * any order, each delivery ends within its attempts, and none is lost.
  */
 import { expect, test } from 'vitest';
-import type { DeliveryWorker } from '../../../src/delivery/delivery-worker.ts';
 import { AnnexError } from '../../../src/errors.ts';
+import type { DeliveryWorker } from '../../../src/host/delivery/delivery-worker.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import { Delivering, turns, type WorkerStore } from '../../support/deliveries/delivery-worker.ts';
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';

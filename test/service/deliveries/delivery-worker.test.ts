@@ -3,8 +3,8 @@
  * delivery is lost or repeated without need, whatever stops, dies, hangs or fails.
  */
 import { describe, expect, test } from 'vitest';
-import { DatabaseUnavailable } from '../../../src/database/unavailable.ts';
-import { UNREAD } from '../../../src/delivery/in-flight.ts';
+import { DatabaseUnavailable } from '../../../src/host/database/unavailable.ts';
+import { UNREAD } from '../../../src/host/delivery/in-flight.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import { verifySignature } from '../../../src/model/signature.ts';
 import { Delivering, turns } from '../../support/deliveries/delivery-worker.ts';

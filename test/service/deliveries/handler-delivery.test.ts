@@ -1,7 +1,7 @@
 /** Deliveries in a real service: to handlers, and webhooks with payloads of the integration. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Delivery } from '../../../src/store/deliveries/delivery.ts';
+import type { Delivery } from '../../../src/host/store/deliveries/delivery.ts';
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 

@@ -5,8 +5,8 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Delivery } from '../../../src/host/store/deliveries/delivery.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
-import type { Delivery } from '../../../src/store/deliveries/delivery.ts';
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 

@@ -10,7 +10,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/host/config.ts';
 import { Balancer, StandIn } from '../../support/deployment/balancer.ts';
 import { needs } from '../../support/programs.ts';
 

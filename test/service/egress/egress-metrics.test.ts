@@ -1,9 +1,9 @@
 /** Metrics of fetches: each is counted once, by result, without names of tenants. */
 import { Registry } from '@prometheus-io/client';
 import { expect, test } from 'vitest';
-import type { Egress } from '../../../src/egress/egress.ts';
-import { FETCH_RESULTS } from '../../../src/egress/egress-error.ts';
-import { watchEgress } from '../../../src/egress/egress-metrics.ts';
+import type { Egress } from '../../../src/host/egress/egress.ts';
+import { FETCH_RESULTS } from '../../../src/host/egress/egress-error.ts';
+import { watchEgress } from '../../../src/host/egress/egress-metrics.ts';
 import { failure, newEgress, send, serve } from '../../support/http/egress.ts';
 
 async function counted(egress: Egress): Promise<Record<string, number>> {

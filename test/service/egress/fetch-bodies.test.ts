@@ -15,8 +15,8 @@ import {
   gzipSync,
 } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Decoding } from '../../../src/egress/decoding.ts';
-import { EgressError } from '../../../src/egress/egress.ts';
+import { Decoding } from '../../../src/host/egress/decoding.ts';
+import { EgressError } from '../../../src/host/egress/egress.ts';
 import { failure, newEgress, send, serve, serveTcp } from '../../support/http/egress.ts';
 import { heldBufferBytes } from '../../support/measure/held-buffers.ts';
 

@@ -5,8 +5,8 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Egress, EgressError } from '../../../src/egress/egress.ts';
-import { EgressPolicy } from '../../../src/egress/policy.ts';
+import { Egress, EgressError } from '../../../src/host/egress/egress.ts';
+import { EgressPolicy } from '../../../src/host/egress/policy.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { selfSigned } from '../../support/http/certificate.ts';
 import {

@@ -1,7 +1,7 @@
 /** Heads of requests and answers: allowed headers, and framing that the tenant cannot change. */
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { EgressError } from '../../../src/egress/egress.ts';
+import { EgressError } from '../../../src/host/egress/egress.ts';
 import { failure, newEgress, send, serve, serveTcp } from '../../support/http/egress.ts';
 
 type Pairs = readonly (readonly [string, string])[];

@@ -3,8 +3,8 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
-import { EgressError } from '../../../src/egress/egress.ts';
-import { nextHop } from '../../../src/egress/redirect.ts';
+import { EgressError } from '../../../src/host/egress/egress.ts';
+import { nextHop } from '../../../src/host/egress/redirect.ts';
 import { failure, newEgress, send, serve } from '../../support/http/egress.ts';
 
 interface Seen {

@@ -4,7 +4,7 @@
  */
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loopbackListeners } from '../../../src/http/loopback-listeners.ts';
+import { loopbackListeners } from '../../../src/host/http/loopback-listeners.ts';
 import { HOP_BY_HOP } from '../../../src/model/hop-by-hop.ts';
 import { serve } from '../../support/http/egress.ts';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';

@@ -6,7 +6,7 @@ import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { addressesOf, dnsLookup, type Lookup, NO_ADDRESS } from '../../../src/egress/name-resolution.ts';
+import { addressesOf, dnsLookup, type Lookup, NO_ADDRESS } from '../../../src/host/egress/name-resolution.ts';
 import { failure, newEgress, send } from '../../support/http/egress.ts';
 
 const LIMIT = { name: 'fetchConnectMs', max: 100 } as const;

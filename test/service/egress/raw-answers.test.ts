@@ -7,7 +7,7 @@ import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ProductClient } from '../../../src/egress/product-client.ts';
+import { ProductClient } from '../../../src/host/egress/product-client.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { selfSigned } from '../../support/http/certificate.ts';
 import { newEgress, portOf, send, serveTcp, stop } from '../../support/http/egress.ts';

@@ -2,8 +2,8 @@
 import { createServer, type Server } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { EgressError } from '../../../src/egress/egress.ts';
-import { NO_ADDRESS } from '../../../src/egress/name-resolution.ts';
+import { EgressError } from '../../../src/host/egress/egress.ts';
+import { NO_ADDRESS } from '../../../src/host/egress/name-resolution.ts';
 import { failure, newEgress, portOf, send, serve, stop } from '../../support/http/egress.ts';
 
 const REFUSED = 'The address may not be reached from here.';

@@ -1,8 +1,12 @@
 /** Allowed receivers of posts, and the connections that posts use. */
 import { createServer } from 'node:http';
 import { describe, expect, test, vi } from 'vitest';
-import { readConfig } from '../../../src/config.ts';
-import { inProcessDepth, inProcessOwner, loopbackListeners } from '../../../src/http/loopback-listeners.ts';
+import { readConfig } from '../../../src/host/config.ts';
+import {
+  inProcessDepth,
+  inProcessOwner,
+  loopbackListeners,
+} from '../../../src/host/http/loopback-listeners.ts';
 import {
   answered,
   ManualClock,

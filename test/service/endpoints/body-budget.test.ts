@@ -3,8 +3,8 @@
  */
 import { createHmac } from 'node:crypto';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { REQUESTS_PER_TURN } from '../../../src/http/listener.ts';
-import { BodyBudget, type BodyOwner } from '../../../src/http/public/body-budget.ts';
+import { REQUESTS_PER_TURN } from '../../../src/host/http/listener.ts';
+import { BodyBudget, type BodyOwner } from '../../../src/host/http/public/body-budget.ts';
 import { dial } from '../../support/http/raw-http.ts';
 import { type Installed, startTestService, type TestService } from '../../support/service.ts';
 

@@ -3,7 +3,7 @@
  * without a path, and the origin without cookies.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ConfigError, readConfig } from '../../../src/config.ts';
+import { ConfigError, readConfig } from '../../../src/host/config.ts';
 import { askPublic, MODULE_WORKER, type Shown } from '../../support/module-worker.ts';
 import { TestService } from '../../support/service.ts';
 

@@ -4,7 +4,7 @@
  */
 import { request as send } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isOfAnotherEndpoint, leavesEndpoint } from '../../../src/http/public/endpoint-address.ts';
+import { isOfAnotherEndpoint, leavesEndpoint } from '../../../src/host/http/public/endpoint-address.ts';
 import { errorOf, exchange, statuses } from '../../support/http/raw-http.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 

@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EnvelopeSignatures, SeenSignatures } from '../../../src/http/public/envelope-signatures.ts';
+import { EnvelopeSignatures, SeenSignatures } from '../../../src/host/http/public/envelope-signatures.ts';
 import { signatureHeader } from '../../../src/model/signature.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 

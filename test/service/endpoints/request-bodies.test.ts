@@ -5,7 +5,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { BodyBudget } from '../../../src/http/public/body-budget.ts';
+import { BodyBudget } from '../../../src/host/http/public/body-budget.ts';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
 
 /**

@@ -3,8 +3,8 @@
  * host.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { confineCookie } from '../../../src/http/public/answer.ts';
-import { WITHHELD, type WithheldOn } from '../../../src/http/withheld-headers.ts';
+import { confineCookie } from '../../../src/host/http/public/answer.ts';
+import { WITHHELD, type WithheldOn } from '../../../src/host/http/withheld-headers.ts';
 import { exchange } from '../../support/http/raw-http.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { openStore, type Store } from '../../../src/store/store.ts';
+import { openStore, type Store } from '../../../src/host/store/store.ts';
 import { intakeOf } from '../../support/deliveries/intake.ts';
 import {
   acceptOne,

@@ -4,7 +4,7 @@
  */
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
-import { inspectionProblems } from '../../../src/inspector/inspection-settings.ts';
+import { inspectionProblems } from '../../../src/host/inspector/inspection-settings.ts';
 import { attach, startInspected } from '../../support/inspector/inspected-service.ts';
 import { listedTargets, TestDebugger } from '../../support/inspector/test-debugger.ts';
 import { startTestService, TestService } from '../../support/service.ts';

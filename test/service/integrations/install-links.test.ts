@@ -3,7 +3,7 @@
  * (docs/contract/manifest.md#install-links).
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openStore } from '../../../src/store/store.ts';
+import { openStore } from '../../../src/host/store/store.ts';
 import { type Answer, ask, codeOf, type Question, SOURCE } from '../../support/installation-api.ts';
 import { TestService } from '../../support/service.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';

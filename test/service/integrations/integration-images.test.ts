@@ -3,8 +3,8 @@
  * may read them.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { collectImages, ICON_BYTES_MAX, PREVIEW_BYTES_MAX } from '../../../src/bundle/reading/images.ts';
-import { readConfig } from '../../../src/config.ts';
+import { collectImages, ICON_BYTES_MAX, PREVIEW_BYTES_MAX } from '../../../src/host/bundle/reading/images.ts';
+import { readConfig } from '../../../src/host/config.ts';
 import { readImage } from '../../../src/model/manifest/image.ts';
 import { jpeg, jpegSegment } from '../../support/jpeg.ts';
 import { cpuMs } from '../../support/measure/cpu-time.ts';

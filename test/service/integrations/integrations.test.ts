@@ -2,14 +2,14 @@
  * Integrations and their versions: retention, activation and deletion.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CellProcess } from '../../../src/cells/cell-process.ts';
-import type { Tables } from '../../../src/database/tables.ts';
-import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
-import { CellLauncher } from '../../../src/launch/cell-launch.ts';
+import { CellProcess } from '../../../src/host/cells/cell-process.ts';
+import type { Tables } from '../../../src/host/database/tables.ts';
+import { buildCell, type CellBuild } from '../../../src/host/launch/cell-build.ts';
+import { CellLauncher } from '../../../src/host/launch/cell-launch.ts';
+import { openStore, type Store } from '../../../src/host/store/store.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { CallEnd } from '../../../src/protocol/wire.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
 import { cellSources } from '../../support/built-once.ts';
 import { startTestService } from '../../support/service.ts';
 import { CONFIGURATIONS, publication } from '../../support/store/installed.ts';

@@ -3,7 +3,7 @@ import ivm from 'isolated-vm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Engine } from '../../../src/cell/engine.ts';
 import { BlankIsolates } from '../../../src/cell/isolates/blank-isolates.ts';
-import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
+import { buildCell, type CellBuild } from '../../../src/host/launch/cell-build.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import { cellSources } from '../../support/built-once.ts';
 import { startTestService, type TestService } from '../../support/service.ts';

@@ -2,8 +2,8 @@
  * Host names of the listeners, and endpoints with origins of their own.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ConfigError, readConfig } from '../../../src/config.ts';
-import { controlHosts, endpointHosts, hostName, publicHosts } from '../../../src/http/request-head.ts';
+import { ConfigError, readConfig } from '../../../src/host/config.ts';
+import { controlHosts, endpointHosts, hostName, publicHosts } from '../../../src/host/http/request-head.ts';
 import { errorOf, exchange, statuses } from '../../support/http/raw-http.ts';
 import { startTestService, TestService } from '../../support/service.ts';
 

@@ -2,7 +2,7 @@
  * Pipelined requests: a few are answered in order, and a connection with too many is closed.
  */
 import { describe, expect, test } from 'vitest';
-import { REQUESTS_PER_TURN } from '../../../src/http/listener.ts';
+import { REQUESTS_PER_TURN } from '../../../src/host/http/listener.ts';
 import { dial, exchange, statuses } from '../../support/http/raw-http.ts';
 import { startTestService } from '../../support/service.ts';
 

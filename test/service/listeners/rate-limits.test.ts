@@ -3,8 +3,8 @@
  * addresses.
  */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { addressKey, clientAddress } from '../../../src/http/client-address.ts';
-import { EndpointRate } from '../../../src/http/public/request-rates.ts';
+import { addressKey, clientAddress } from '../../../src/host/http/client-address.ts';
+import { EndpointRate } from '../../../src/host/http/public/request-rates.ts';
 import { AddressList } from '../../../src/model/address-list.ts';
 import { RateLimit } from '../../../src/model/rate-limit.ts';
 import { dial } from '../../support/http/raw-http.ts';

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { beginFlow, randomText } from '../../../sandbox/sdk/signed-state.ts';
-import { ConfigError, readConfig } from '../../../src/config.ts';
+import { ConfigError, readConfig } from '../../../src/host/config.ts';
 import { errorOf, exchange, statuses } from '../../support/http/raw-http.ts';
 import { ask } from '../../support/installation-api.ts';
 import { Browser, consent } from '../../support/oauth/oidc-browser.ts';

@@ -7,7 +7,7 @@ import {
   Integrity,
   type IntegrityNote,
   type IntegrityParts,
-} from '../../../src/database/sqlite/integrity/integrity.ts';
+} from '../../../src/host/database/sqlite/integrity/integrity.ts';
 import { HostProcess } from '../../support/host-process.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 

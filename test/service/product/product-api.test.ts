@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { JSONWebKeySet } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { callerVerifier, mayRead } from '../../../docs/product/verify-caller.js';
-import { ConfigError, readConfig } from '../../../src/config.ts';
+import { ConfigError, readConfig } from '../../../src/host/config.ts';
 import type { ApiTokens } from '../../../src/model/environment.ts';
 import { type Asked, FakeProduct } from '../../support/http/fake-product.ts';
 import { exchange } from '../../support/http/raw-http.ts';

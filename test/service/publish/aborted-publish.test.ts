@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
+import type { Probe } from '../../../src/host/publish/probe-check.ts';
+import { Publisher } from '../../../src/host/publish/publish.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
-import type { Probe } from '../../../src/publish/probe-check.ts';
-import { Publisher } from '../../../src/publish/publish.ts';
 import { aliveIn, SLOW_SOURCE, startedSession } from '../../support/bundle/bundler-processes.ts';
 import { formOf } from '../../support/bundle/uploaded.ts';
 import { TestService } from '../../support/service.ts';

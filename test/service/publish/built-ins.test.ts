@@ -4,8 +4,8 @@
  */
 import pino from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readConfig } from '../../../src/config.ts';
-import { type Service, startService } from '../../../src/service.ts';
+import { readConfig } from '../../../src/host/config.ts';
+import { type Service, startService } from '../../../src/host/service.ts';
 import { ask } from '../../support/installation-api.ts';
 import { preparedProcesses } from '../../support/prepared-processes.ts';
 import { startTestService } from '../../support/service.ts';

@@ -4,11 +4,11 @@
  */
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readForm } from '../../../src/bundle/reading/read-form.ts';
+import { readForm } from '../../../src/host/bundle/reading/read-form.ts';
+import { inspectExports } from '../../../src/host/publish/probe-check.ts';
+import { receiveUpload } from '../../../src/host/publish/receive-upload.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { storedManifest } from '../../../src/model/manifest/stored-manifest.ts';
-import { inspectExports } from '../../../src/publish/probe-check.ts';
-import { receiveUpload } from '../../../src/publish/receive-upload.ts';
 import { png } from '../../support/png.ts';
 import { startTestService, TestService } from '../../support/service.ts';
 import {

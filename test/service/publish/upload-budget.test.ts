@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { UploadBudget } from '../../../src/publish/upload-budget.ts';
+import { UploadBudget } from '../../../src/host/publish/upload-budget.ts';
 import { TestService } from '../../support/service.ts';
 
 describe('the budget of uploads', () => {

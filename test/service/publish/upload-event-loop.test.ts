@@ -4,7 +4,7 @@
  * with the cost of reading on it.
  */
 import { beforeAll, expect, test } from 'vitest';
-import { readUpload } from '../../../src/bundle/reading/read-upload.ts';
+import { readUpload } from '../../../src/host/bundle/reading/read-upload.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { formOf, uploaded } from '../../support/bundle/uploaded.ts';
 import { TestService } from '../../support/service.ts';

@@ -5,7 +5,7 @@
  */
 import Type from 'typebox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { configHelp } from '../../../src/config.ts';
+import { configHelp } from '../../../src/host/config.ts';
 import { ELEMENTS } from '../../../src/model/contentkit/contentkit.ts';
 import { parseManifest } from '../../../src/model/manifest/manifest.ts';
 import { OUTCOMES } from '../../../src/protocol/wire.ts';

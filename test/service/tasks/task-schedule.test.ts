@@ -3,7 +3,7 @@
  * time, also after a restart, and delays no event of the product.
  */
 import { expect, onTestFinished, test } from 'vitest';
-import type { Attempts } from '../../../src/delivery/attempts.ts';
+import type { Attempts } from '../../../src/host/delivery/attempts.ts';
 import type { TargetName } from '../../../src/model/installation.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import { Delivering, turns } from '../../support/deliveries/delivery-worker.ts';

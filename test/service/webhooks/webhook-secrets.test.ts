@@ -4,10 +4,10 @@
  * and the code of that target.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { openStore, type Store } from '../../../src/host/store/store.ts';
+import { webhookSecretPlace } from '../../../src/host/store/webhooks/webhook-secret-rows.ts';
 import type { Environment } from '../../../src/model/environment.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
-import { webhookSecretPlace } from '../../../src/store/webhooks/webhook-secret-rows.ts';
 import { ask, codeOf } from '../../support/installation-api.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 import { installed } from '../../support/store/installed.ts';

@@ -2,16 +2,16 @@
  * Matching a pasted URL against block patterns is bounded, and yields to the event loop.
  */
 import { expect, test } from 'vitest';
-import { Unfurling } from '../../../src/http/control/drawing/unfurling.ts';
+import { Unfurling } from '../../../src/host/http/control/drawing/unfurling.ts';
+import {
+  BLOCKS_CHECKED_MAX,
+  type InstalledBlock,
+} from '../../../src/host/store/installations/installed-blocks.ts';
 import {
   coversUrl,
   readUnfurlPattern,
   type UnfurlPattern,
 } from '../../../src/model/manifest/unfurl-pattern.ts';
-import {
-  BLOCKS_CHECKED_MAX,
-  type InstalledBlock,
-} from '../../../src/store/installations/installed-blocks.ts';
 import { OPERATOR, published, temporaryStore } from '../../support/store/temporary-store.ts';
 
 function patternOf(text: string): UnfurlPattern {

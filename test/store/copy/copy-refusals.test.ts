@@ -7,8 +7,8 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { copyStore } from '../../../src/database/copy/store-copy.ts';
-import { LAST_EARLIER } from '../../../src/database/migrations.ts';
+import { copyStore } from '../../../src/host/database/copy/store-copy.ts';
+import { LAST_EARLIER } from '../../../src/host/database/migrations.ts';
 import {
   change,
   copyOf,

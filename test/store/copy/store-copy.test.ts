@@ -9,9 +9,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { copyStore } from '../../../src/database/copy/store-copy.ts';
-import type { Database } from '../../../src/database/tables.ts';
-import { openStore } from '../../../src/store/store.ts';
+import { copyStore } from '../../../src/host/database/copy/store-copy.ts';
+import type { Database } from '../../../src/host/database/tables.ts';
+import { openStore } from '../../../src/host/store/store.ts';
 import {
   change,
   copyOf,

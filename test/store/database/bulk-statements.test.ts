@@ -4,8 +4,8 @@
  */
 import { sql } from 'kysely';
 import { expect, onTestFinished, test } from 'vitest';
-import { bulk, runForEach, TEXT, updateFound, WHOLE } from '../../../src/database/bulk.ts';
-import type { Database } from '../../../src/database/tables.ts';
+import { bulk, runForEach, TEXT, updateFound, WHOLE } from '../../../src/host/database/bulk.ts';
+import type { Database } from '../../../src/host/database/tables.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 import { openTestDatabase } from '../../support/store/test-engine.ts';
 

@@ -12,8 +12,8 @@ import {
   runForEach,
   TEXT,
   WHOLE,
-} from '../../../src/database/bulk.ts';
-import type { Database } from '../../../src/database/tables.ts';
+} from '../../../src/host/database/bulk.ts';
+import type { Database } from '../../../src/host/database/tables.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 import { openTestDatabase } from '../../support/store/test-engine.ts';
 

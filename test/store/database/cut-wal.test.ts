@@ -9,10 +9,10 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import type { WalNote } from '../../../src/database/sqlite/files/damaged-wal.ts';
-import { readWal } from '../../../src/database/sqlite/files/wal-file.ts';
-import { backUp } from '../../../src/store/backup.ts';
-import { openStore } from '../../../src/store/store.ts';
+import type { WalNote } from '../../../src/host/database/sqlite/files/damaged-wal.ts';
+import { readWal } from '../../../src/host/database/sqlite/files/wal-file.ts';
+import { backUp } from '../../../src/host/store/backup.ts';
+import { openStore } from '../../../src/host/store/store.ts';
 import { deliveriesOf, installHandler } from '../../support/deliveries/waiting-deliveries.ts';
 import { storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 

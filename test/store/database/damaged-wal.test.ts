@@ -6,10 +6,10 @@ import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { WalNote } from '../../../src/database/sqlite/files/damaged-wal.ts';
-import { readWal } from '../../../src/database/sqlite/files/wal-file.ts';
-import { backUp } from '../../../src/store/backup.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
+import type { WalNote } from '../../../src/host/database/sqlite/files/damaged-wal.ts';
+import { readWal } from '../../../src/host/database/sqlite/files/wal-file.ts';
+import { backUp } from '../../../src/host/store/backup.ts';
+import { openStore, type Store } from '../../../src/host/store/store.ts';
 import { deliveriesOf, installHandler } from '../../support/deliveries/waiting-deliveries.ts';
 import { storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 

@@ -5,13 +5,13 @@
 
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Sequence } from '../../../src/database/sequence.ts';
 import { AnnexError } from '../../../src/errors.ts';
+import { Sequence } from '../../../src/host/database/sequence.ts';
+import { Installations } from '../../../src/host/store/installations/installations.ts';
+import { type LogLine, Logs } from '../../../src/host/store/logs.ts';
+import { Vault } from '../../../src/host/store/vault/vault.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
-import { Installations } from '../../../src/store/installations/installations.ts';
-import { type LogLine, Logs } from '../../../src/store/logs.ts';
-import { Vault } from '../../../src/store/vault/vault.ts';
 import { registryOver } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from '../../support/store/temporary-store.ts';
 import { IS_POSTGRES, openTestDatabase } from '../../support/store/test-engine.ts';

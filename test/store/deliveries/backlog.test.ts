@@ -1,9 +1,9 @@
 /** The number of pending deliveries, where other nodes change it, too. */
 import { expect, onTestFinished, test } from 'vitest';
-import { SqliteEngine } from '../../../src/database/sqlite/sqlite-engine.ts';
-import type { Database } from '../../../src/database/tables.ts';
-import { Backlog } from '../../../src/store/deliveries/backlog.ts';
-import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
+import { SqliteEngine } from '../../../src/host/database/sqlite/sqlite-engine.ts';
+import type { Database } from '../../../src/host/database/tables.ts';
+import { Backlog } from '../../../src/host/store/deliveries/backlog.ts';
+import { openStore, type Store, type StoreOptions } from '../../../src/host/store/store.ts';
 import {
   acceptOne,
   installListener,

@@ -3,7 +3,7 @@
  */
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
-import { openStore } from '../../../src/store/store.ts';
+import { openStore } from '../../../src/host/store/store.ts';
 import { intakeOf } from '../../support/deliveries/intake.ts';
 import {
   answered,

@@ -3,9 +3,9 @@
  * comes back gets, and what nobody pays for (docs/contract/webhooks.md#following-deliveries).
  */
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { DeliveryChange } from '../../../src/store/deliveries/delivery-change.ts';
-import type { DeliveryFilter } from '../../../src/store/deliveries/delivery-search.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { DeliveryChange } from '../../../src/host/store/deliveries/delivery-change.ts';
+import type { DeliveryFilter } from '../../../src/host/store/deliveries/delivery-search.ts';
+import type { Store } from '../../../src/host/store/store.ts';
 import { intakeOf } from '../../support/deliveries/intake.ts';
 import {
   claimed,

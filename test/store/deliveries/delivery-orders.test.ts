@@ -3,9 +3,9 @@
  */
 
 import { describe, expect, test } from 'vitest';
+import { ROWS_PER_SEARCH } from '../../../src/host/store/deliveries/delivery-search.ts';
+import type { Store } from '../../../src/host/store/store.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
-import { ROWS_PER_SEARCH } from '../../../src/store/deliveries/delivery-search.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { intakeOf, openTestIntake } from '../../support/deliveries/intake.ts';
 import {
   answered,

@@ -4,7 +4,7 @@
  */
 
 import { expect, onTestFinished, test } from 'vitest';
-import { openStore, type Store } from '../../../src/store/store.ts';
+import { openStore, type Store } from '../../../src/host/store/store.ts';
 import { intakeOf } from '../../support/deliveries/intake.ts';
 import {
   claimed,

@@ -3,8 +3,8 @@
  */
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Gathered, GroupCommit, type GroupCommitOptions } from '../../../src/database/group-commit.ts';
-import type { Database } from '../../../src/database/tables.ts';
+import { Gathered, GroupCommit, type GroupCommitOptions } from '../../../src/host/database/group-commit.ts';
+import type { Database } from '../../../src/host/database/tables.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 import { openTestDatabase } from '../../support/store/test-engine.ts';
 

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { openStore } from '../../../src/store/store.ts';
+import { openStore } from '../../../src/host/store/store.ts';
 import { lifeOfDeliveries } from '../../support/deliveries/life-of-deliveries.ts';
 import { storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 

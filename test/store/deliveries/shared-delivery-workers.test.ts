@@ -3,7 +3,7 @@
  * busy, or works on the same endpoint. The test controls the time.
  */
 import { expect, test } from 'vitest';
-import type { Attempts } from '../../../src/delivery/attempts.ts';
+import type { Attempts } from '../../../src/host/delivery/attempts.ts';
 import { Delivering, turns } from '../../support/deliveries/delivery-worker.ts';
 
 const URLS = (count: number): string[] => Array.from({ length: count }, () => 'http://127.0.0.1:1/hook');

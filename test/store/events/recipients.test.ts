@@ -3,10 +3,10 @@
  * later events.
  */
 import { describe, expect, test, vi } from 'vitest';
-import { Subscribers } from '../../../src/delivery/accept/subscribers.ts';
+import { Subscribers } from '../../../src/host/delivery/accept/subscribers.ts';
+import type { Store } from '../../../src/host/store/store.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import type { EndpointLevel } from '../../../src/model/level.ts';
-import type { Store } from '../../../src/store/store.ts';
 import {
   acceptOne,
   installListener,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openStore } from '../../../src/store/store.ts';
+import { openStore } from '../../../src/host/store/store.ts';
 import { storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../support/store/open-store-process.ts', import.meta.url));

@@ -3,8 +3,8 @@
  * damaged can be replaced or removed.
  */
 import { expect, onTestFinished, test } from 'vitest';
+import { openStore, type Store } from '../../../src/host/store/store.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
 import { openTestIntake } from '../../support/deliveries/intake.ts';
 import {
   installListener,

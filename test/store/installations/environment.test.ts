@@ -6,22 +6,22 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Database } from '../../../src/database/tables.ts';
-import type { Environment } from '../../../src/model/environment.ts';
-import { endpointKey } from '../../../src/model/identifiers.ts';
-import type { TargetName } from '../../../src/model/installation.ts';
-import type { Level } from '../../../src/model/level.ts';
-import { eventIds } from '../../../src/model/target.ts';
+import type { Database } from '../../../src/host/database/tables.ts';
 import {
   credentialsPlace,
   insertTarget,
   readTarget,
   type SealedInstallation,
   signingSecretPlace,
-} from '../../../src/store/installations/target-rows.ts';
-import type { Registry } from '../../../src/store/integrations/registry.ts';
-import { Vault } from '../../../src/store/vault/vault.ts';
-import type { TargetResolver } from '../../../src/targets/target-resolver.ts';
+} from '../../../src/host/store/installations/target-rows.ts';
+import type { Registry } from '../../../src/host/store/integrations/registry.ts';
+import { Vault } from '../../../src/host/store/vault/vault.ts';
+import type { TargetResolver } from '../../../src/host/targets/target-resolver.ts';
+import type { Environment } from '../../../src/model/environment.ts';
+import { endpointKey } from '../../../src/model/identifiers.ts';
+import type { TargetName } from '../../../src/model/installation.ts';
+import type { Level } from '../../../src/model/level.ts';
+import { eventIds } from '../../../src/model/target.ts';
 import { Chance } from '../../support/fuzz/fuzz.ts';
 import { registryOver } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from '../../support/store/temporary-store.ts';

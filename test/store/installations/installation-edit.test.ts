@@ -3,10 +3,10 @@
  */
 
 import { describe, expect, test } from 'vitest';
+import type { InstallationEdit } from '../../../src/host/store/installations/installation-edit.ts';
+import type { Store } from '../../../src/host/store/store.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
 import type { Level } from '../../../src/model/level.ts';
-import type { InstallationEdit } from '../../../src/store/installations/installation-edit.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { installed, publication, takeEventBodies } from '../../support/store/installed.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';

@@ -1,7 +1,7 @@
 /** Lifecycle events of changes: sealed, ordered and bounded. */
 import { describe, expect, test } from 'vitest';
+import { openStore } from '../../../src/host/store/store.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
-import { openStore } from '../../../src/store/store.ts';
 import { installed, takeEventBodies, takeEvents } from '../../support/store/installed.ts';
 import {
   OPERATOR,

@@ -3,9 +3,9 @@
  */
 
 import { describe, expect, test } from 'vitest';
+import type { Store } from '../../../src/host/store/store.ts';
 import type { Actor } from '../../../src/model/actor.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { installed, publication, takeEventBodies } from '../../support/store/installed.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import { OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';

@@ -3,8 +3,8 @@
  * number.
  */
 import { expect, test } from 'vitest';
-import { INTEGRATIONS_READ_MAX } from '../../../src/store/installations/installed-blocks.ts';
-import { openStore } from '../../../src/store/store.ts';
+import { INTEGRATIONS_READ_MAX } from '../../../src/host/store/installations/installed-blocks.ts';
+import { openStore } from '../../../src/host/store/store.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
 test('a menu of many integrations is listed page by page, however few of them have blocks', async () => {

@@ -3,8 +3,8 @@
  */
 
 import { describe, expect, test } from 'vitest';
+import type { Store } from '../../../src/host/store/store.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
-import type { Store } from '../../../src/store/store.ts';
 import {
   CONFIGURATIONS,
   installed,

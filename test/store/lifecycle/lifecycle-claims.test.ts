@@ -3,8 +3,8 @@
  * time, and only the latest claim of an event writes.
  */
 import { expect, test } from 'vitest';
+import type { LifecycleEvents } from '../../../src/host/store/installations/lifecycle-events.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
-import type { LifecycleEvents } from '../../../src/store/installations/lifecycle-events.ts';
 import { sharedLifecycleEvents } from '../../support/store/shared-lifecycle-events.ts';
 import { OPERATOR } from '../../support/store/temporary-store.ts';
 

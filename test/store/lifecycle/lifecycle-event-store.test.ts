@@ -2,8 +2,8 @@
  * Lifecycle events in the store: their order, their end, and their removal by age.
  */
 import { expect, test } from 'vitest';
+import { openStore, type Store } from '../../../src/host/store/store.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
 import { claimEvent, installed, takeEvents } from '../../support/store/installed.ts';
 import {
   CLOCK,

@@ -4,14 +4,14 @@
  */
 
 import { expect, onTestFinished, test } from 'vitest';
-import { CallLog } from '../../../src/calls/call-log.ts';
-import { CallMetrics } from '../../../src/calls/call-metrics.ts';
-import { Dispatch } from '../../../src/calls/dispatch.ts';
-import { LifecycleWorker } from '../../../src/delivery/lifecycle/lifecycle-worker.ts';
 import { AnnexError } from '../../../src/errors.ts';
+import { CallLog } from '../../../src/host/calls/call-log.ts';
+import { CallMetrics } from '../../../src/host/calls/call-metrics.ts';
+import { Dispatch } from '../../../src/host/calls/dispatch.ts';
+import { LifecycleWorker } from '../../../src/host/delivery/lifecycle/lifecycle-worker.ts';
+import { openStore, type Store } from '../../../src/host/store/store.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
 import { installed } from '../../support/store/installed.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import {

@@ -3,8 +3,8 @@
  * the events of one that stops or dies. The test controls the time.
  */
 import { expect, test } from 'vitest';
-import type { CallResult } from '../../../src/calls/call.ts';
-import { LIFECYCLE_POLL_MS } from '../../../src/delivery/lifecycle/lifecycle-worker.ts';
+import type { CallResult } from '../../../src/host/calls/call.ts';
+import { LIFECYCLE_POLL_MS } from '../../../src/host/delivery/lifecycle/lifecycle-worker.ts';
 import { turns } from '../../support/deliveries/delivery-worker.ts';
 import { ANSWERED, sharedLifecycleEvents } from '../../support/store/shared-lifecycle-events.ts';
 

@@ -4,9 +4,9 @@
  * (docs/contract/nodes.md#followed-deliveries).
  */
 import { expect, onTestFinished, test } from 'vitest';
-import type { DeliveryChange } from '../../../src/store/deliveries/delivery-change.ts';
-import type { DeliveryFilter } from '../../../src/store/deliveries/delivery-search.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
+import type { DeliveryChange } from '../../../src/host/store/deliveries/delivery-change.ts';
+import type { DeliveryFilter } from '../../../src/host/store/deliveries/delivery-search.ts';
+import { openStore, type Store } from '../../../src/host/store/store.ts';
 import { deliveriesOf, ended, installHandler } from '../../support/deliveries/waiting-deliveries.ts';
 import { storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 

@@ -7,9 +7,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { lock } from '../../../src/database/locks.ts';
-import { announce, type Notice } from '../../../src/database/notices.ts';
-import { PostgresEngine } from '../../../src/database/postgres/postgres-engine.ts';
+import { lock } from '../../../src/host/database/locks.ts';
+import { announce, type Notice } from '../../../src/host/database/notices.ts';
+import { PostgresEngine } from '../../../src/host/database/postgres/postgres-engine.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
 import { EMPTY, makeDatabase, onServer } from '../../support/store/test-engine.ts';
 

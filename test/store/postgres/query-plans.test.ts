@@ -6,8 +6,8 @@
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { openStore, type Store } from '../../../src/host/store/store.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
 import { lifeOfDeliveries } from '../../support/deliveries/life-of-deliveries.ts';
 import { type Sent, slowSteps } from '../../support/postgres/query-plans.ts';
 import { claimEvent, publication } from '../../support/store/installed.ts';

@@ -3,14 +3,14 @@
  */
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { readForm } from '../../../src/bundle/reading/read-form.ts';
+import { readForm } from '../../../src/host/bundle/reading/read-form.ts';
+import { inspectExports, probeProblem } from '../../../src/host/publish/probe-check.ts';
+import { Publisher } from '../../../src/host/publish/publish.ts';
+import { receiveUpload } from '../../../src/host/publish/receive-upload.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import type { Scope } from '../../../src/model/manifest/scope.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import type { CallEnd } from '../../../src/protocol/wire.ts';
-import { inspectExports, probeProblem } from '../../../src/publish/probe-check.ts';
-import { Publisher } from '../../../src/publish/publish.ts';
-import { receiveUpload } from '../../../src/publish/receive-upload.ts';
 import {
   manifestYaml,
   OPERATOR,

@@ -8,10 +8,10 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { ConfigError, configHelp, readConfig } from '../../../src/config.ts';
-import { openStore } from '../../../src/store/store.ts';
-import { vaultKeyId } from '../../../src/store/vault/vault.ts';
-import { addKeyTo, openVault, parseKeyRing } from '../../../src/store/vault/vault-key.ts';
+import { ConfigError, configHelp, readConfig } from '../../../src/host/config.ts';
+import { openStore } from '../../../src/host/store/store.ts';
+import { vaultKeyId } from '../../../src/host/store/vault/vault.ts';
+import { addKeyTo, openVault, parseKeyRing } from '../../../src/host/store/vault/vault-key.ts';
 import { OPERATOR, published, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 import { IS_POSTGRES } from '../../support/store/test-engine.ts';
 

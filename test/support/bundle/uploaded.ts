@@ -5,9 +5,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { compileFunction } from 'node:vm';
 import { currentContext, runInContext, setContext } from '../../../sandbox/web/current-call.ts';
-import { type BundleResult, type BundlerOptions, UploadJob } from '../../../src/bundle/bundler.ts';
-import { UploadedFiles } from '../../../src/bundle/upload.ts';
-import type { UploadForm } from '../../../src/bundle/upload-form.ts';
+import { type BundleResult, type BundlerOptions, UploadJob } from '../../../src/host/bundle/bundler.ts';
+import { UploadedFiles } from '../../../src/host/bundle/upload.ts';
+import type { UploadForm } from '../../../src/host/bundle/upload-form.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import { bundlerLauncher } from '../built-once.ts';
 import { manifestYaml } from '../store/temporary-store.ts';

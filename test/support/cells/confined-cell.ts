@@ -6,12 +6,12 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { confine, type Settled } from '../../../src/confinement/confine.ts';
-import type { ConfinedProgram } from '../../../src/confinement/confined-program.ts';
-import { CELL_USERS, type HardeningSettings } from '../../../src/confinement/layers.ts';
-import type { CellBuild } from '../../../src/launch/cell-build.ts';
-import { CellLauncher, type LaunchedCell } from '../../../src/launch/cell-launch.ts';
-import { cellProgram, selfTestProgram } from '../../../src/launch/cell-program.ts';
+import { confine, type Settled } from '../../../src/host/confinement/confine.ts';
+import type { ConfinedProgram } from '../../../src/host/confinement/confined-program.ts';
+import { CELL_USERS, type HardeningSettings } from '../../../src/host/confinement/layers.ts';
+import type { CellBuild } from '../../../src/host/launch/cell-build.ts';
+import { CellLauncher, type LaunchedCell } from '../../../src/host/launch/cell-launch.ts';
+import { cellProgram, selfTestProgram } from '../../../src/host/launch/cell-program.ts';
 import { pathOf } from '../programs.ts';
 
 export const HARDENING = {

@@ -1,9 +1,9 @@
 /** Acceptance of events and orders over a store of a test, without a worker. */
 import { randomBytes } from 'node:crypto';
-import { type DeliveryIntake, openIntake } from '../../../src/delivery/open-delivery.ts';
+import { type DeliveryIntake, openIntake } from '../../../src/host/delivery/open-delivery.ts';
+import type { WaitingDelivery } from '../../../src/host/store/deliveries/delivery.ts';
+import type { Store } from '../../../src/host/store/store.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
-import type { WaitingDelivery } from '../../../src/store/deliveries/delivery.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { CLOCK } from '../store/temporary-store.ts';
 
 export interface TestIntake extends DeliveryIntake {

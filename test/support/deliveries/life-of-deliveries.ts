@@ -1,7 +1,7 @@
 /**
  * Every operation on deliveries, each at least once, for tests that look at the statements.
  */
-import type { Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/host/store/store.ts';
 import { CLOCK, OPERATOR } from '../store/temporary-store.ts';
 import { intakeOf } from './intake.ts';
 import {

@@ -1,8 +1,8 @@
 /** Fixtures for tests of events: subscribed integrations, and valid events. */
 
+import type { AcceptedEvent, PostedEvent } from '../../../src/host/store/deliveries/delivery.ts';
+import type { Store } from '../../../src/host/store/store.ts';
 import { publishedManifest } from '../../../src/model/manifest/manifest.ts';
-import type { AcceptedEvent, PostedEvent } from '../../../src/store/deliveries/delivery.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { manifestYaml, OPERATOR, parsed } from '../store/temporary-store.ts';
 import { intakeOf } from './intake.ts';
 

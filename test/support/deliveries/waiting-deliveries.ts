@@ -3,10 +3,10 @@
  */
 
 import { onTestFinished } from 'vitest';
+import type { ClaimedDelivery, Settlement } from '../../../src/host/store/deliveries/delivery.ts';
+import type { Store } from '../../../src/host/store/store.ts';
 import type { Limits } from '../../../src/limits.ts';
 import { type PublishedManifest, publishedManifest } from '../../../src/model/manifest/manifest.ts';
-import type { ClaimedDelivery, Settlement } from '../../../src/store/deliveries/delivery.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { CLOCK, manifestYaml, OPERATOR, parsed, temporaryStore } from '../store/temporary-store.ts';
 import { intakeOf } from './intake.ts';
 

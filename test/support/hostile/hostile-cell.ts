@@ -5,10 +5,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PING_EVERY_MS } from '../../../src/cells/cell-heartbeat.ts';
-import { CellProcess } from '../../../src/cells/cell-process.ts';
-import { buildCell, type CellBuild } from '../../../src/launch/cell-build.ts';
-import { CellLauncher } from '../../../src/launch/cell-launch.ts';
+import { PING_EVERY_MS } from '../../../src/host/cells/cell-heartbeat.ts';
+import { CellProcess } from '../../../src/host/cells/cell-process.ts';
+import { buildCell, type CellBuild } from '../../../src/host/launch/cell-build.ts';
+import { CellLauncher } from '../../../src/host/launch/cell-launch.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import type { CallEnd } from '../../../src/protocol/wire.ts';
 import { cellSources } from '../built-once.ts';

@@ -4,7 +4,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
-import { outcomeError } from '../../../src/calls/outcome.ts';
+import { outcomeError } from '../../../src/host/calls/outcome.ts';
 import type { Limits } from '../../../src/limits.ts';
 import type { Outcome } from '../../../src/protocol/wire.ts';
 import { type Installed, TestService } from '../service.ts';

@@ -15,9 +15,9 @@ import {
   type EgressError,
   type OutboundRequest,
   type OutboundResponse,
-} from '../../../src/egress/egress.ts';
-import type { Lookup } from '../../../src/egress/name-resolution.ts';
-import { EgressPolicy } from '../../../src/egress/policy.ts';
+} from '../../../src/host/egress/egress.ts';
+import type { Lookup } from '../../../src/host/egress/name-resolution.ts';
+import { EgressPolicy } from '../../../src/host/egress/policy.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 
 export interface EgressOptions {

@@ -4,10 +4,10 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Client, Pool } from 'pg';
-import { openDatabase } from '../../../src/database/database.ts';
-import { nodeTables } from '../../../src/database/postgres/node-tables.ts';
-import { connectionSettings } from '../../../src/database/postgres/postgres-clients.ts';
-import { PostgresDialect } from '../../../src/database/postgres/postgres-dialect.ts';
+import { openDatabase } from '../../../src/host/database/database.ts';
+import { nodeTables } from '../../../src/host/database/postgres/node-tables.ts';
+import { connectionSettings } from '../../../src/host/database/postgres/postgres-clients.ts';
+import { PostgresDialect } from '../../../src/host/database/postgres/postgres-dialect.ts';
 
 /** A linguistic order. */
 const LINGUISTIC = `template template0 encoding 'UTF8' locale_provider icu icu_locale 'en-US'`;

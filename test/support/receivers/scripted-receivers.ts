@@ -3,10 +3,14 @@
  */
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { FindLoopback } from '../../../src/egress/loopback.ts';
-import type { Lookup } from '../../../src/egress/name-resolution.ts';
-import { EgressPolicy } from '../../../src/egress/policy.ts';
-import { type Post, type PostResult, WebhookClient } from '../../../src/egress/webhook/webhook-client.ts';
+import type { FindLoopback } from '../../../src/host/egress/loopback.ts';
+import type { Lookup } from '../../../src/host/egress/name-resolution.ts';
+import { EgressPolicy } from '../../../src/host/egress/policy.ts';
+import {
+  type Post,
+  type PostResult,
+  WebhookClient,
+} from '../../../src/host/egress/webhook/webhook-client.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import { serveTcp } from '../http/egress.ts';
 

@@ -7,9 +7,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase } from '../../../src/database/database.ts';
-import { databaseFile } from '../../../src/database/sqlite/files/data-folder.ts';
-import { sqliteDialect } from '../../../src/database/sqlite/sqlite-dialect.ts';
+import { openDatabase } from '../../../src/host/database/database.ts';
+import { databaseFile } from '../../../src/host/database/sqlite/files/data-folder.ts';
+import { sqliteDialect } from '../../../src/host/database/sqlite/sqlite-dialect.ts';
 import { builtOnce } from '../built-once.ts';
 import { IS_POSTGRES } from './test-engine.ts';
 

@@ -2,9 +2,9 @@
  * Fixtures of installations: an integration with properties at every level, published into a real
  * store, and the lifecycle events of an installation as its integration receives them.
  */
-import type { ClaimedLifecycleEvent } from '../../../src/store/installations/lifecycle-events.ts';
-import type { Publication } from '../../../src/store/integrations/registry.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { ClaimedLifecycleEvent } from '../../../src/host/store/installations/lifecycle-events.ts';
+import type { Publication } from '../../../src/host/store/integrations/registry.ts';
+import type { Store } from '../../../src/host/store/store.ts';
 import { OPERATOR, published } from './temporary-store.ts';
 
 /**

@@ -4,7 +4,7 @@
  * No service could read them.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { type CopiedTable, copiedTables } from '../../../src/database/copy/copied-tables.ts';
+import { type CopiedTable, copiedTables } from '../../../src/host/database/copy/copied-tables.ts';
 
 /** One for each row; also values of keys. */
 const TEXTS = [

@@ -2,7 +2,7 @@
  * Process entry: opens the store in the folder of its argument and prints the error, to be run as a
  * user without rights.
  */
-import { openStore } from '../../../src/store/store.ts';
+import { openStore } from '../../../src/host/store/store.ts';
 import { storeOptions } from './temporary-store.ts';
 
 try {

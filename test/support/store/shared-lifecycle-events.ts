@@ -5,14 +5,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
-import type { CallResult } from '../../../src/calls/call.ts';
-import { Sequence } from '../../../src/database/sequence.ts';
-import { LifecycleWorker } from '../../../src/delivery/lifecycle/lifecycle-worker.ts';
+import type { CallResult } from '../../../src/host/calls/call.ts';
+import { Sequence } from '../../../src/host/database/sequence.ts';
+import { LifecycleWorker } from '../../../src/host/delivery/lifecycle/lifecycle-worker.ts';
+import { Installations } from '../../../src/host/store/installations/installations.ts';
+import { LifecycleEvents } from '../../../src/host/store/installations/lifecycle-events.ts';
+import { Vault } from '../../../src/host/store/vault/vault.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
-import { Installations } from '../../../src/store/installations/installations.ts';
-import { LifecycleEvents } from '../../../src/store/installations/lifecycle-events.ts';
-import { Vault } from '../../../src/store/vault/vault.ts';
 import { VirtualTime } from '../deliveries/delivery-worker.ts';
 import { publication } from './installed.ts';
 import { registryOver } from './targets.ts';

@@ -4,16 +4,16 @@
  * compared. Does not import vitest, because a process that is killed loads it, too.
  */
 import { createHash } from 'node:crypto';
-import { type DeliveryIntake, openIntake } from '../../../src/delivery/open-delivery.ts';
+import { type DeliveryIntake, openIntake } from '../../../src/host/delivery/open-delivery.ts';
+import type { PostedEvent } from '../../../src/host/store/deliveries/delivery.ts';
+import type { ClaimedLifecycleEvent } from '../../../src/host/store/installations/lifecycle-events.ts';
+import type { Publication } from '../../../src/host/store/integrations/registry.ts';
+import { openStore, type Store } from '../../../src/host/store/store.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import type { Actor } from '../../../src/model/actor.ts';
 import type { RandomBytes } from '../../../src/model/identifiers.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import { parseManifest, publishedManifest } from '../../../src/model/manifest/manifest.ts';
-import type { PostedEvent } from '../../../src/store/deliveries/delivery.ts';
-import type { ClaimedLifecycleEvent } from '../../../src/store/installations/lifecycle-events.ts';
-import type { Publication } from '../../../src/store/integrations/registry.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 

@@ -3,15 +3,15 @@
  */
 import { randomBytes } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import { Sequence } from '../../../src/database/sequence.ts';
-import type { Database } from '../../../src/database/tables.ts';
+import { Sequence } from '../../../src/host/database/sequence.ts';
+import type { Database } from '../../../src/host/database/tables.ts';
+import { Registry } from '../../../src/host/store/integrations/registry.ts';
+import type { Store } from '../../../src/host/store/store.ts';
+import type { StoreChanges } from '../../../src/host/store/store-changes.ts';
+import { TargetSource } from '../../../src/host/store/target-source.ts';
+import type { Vault } from '../../../src/host/store/vault/vault.ts';
+import { type OpenTargets, openTargets } from '../../../src/host/targets/open-targets.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
-import { Registry } from '../../../src/store/integrations/registry.ts';
-import type { Store } from '../../../src/store/store.ts';
-import type { StoreChanges } from '../../../src/store/store-changes.ts';
-import { TargetSource } from '../../../src/store/target-source.ts';
-import type { Vault } from '../../../src/store/vault/vault.ts';
-import { type OpenTargets, openTargets } from '../../../src/targets/open-targets.ts';
 import { CLOCK, ORIGINS } from './temporary-store.ts';
 
 const OPTIONS = { origins: ORIGINS, limits: DEFAULT_LIMITS, clock: () => CLOCK.now };

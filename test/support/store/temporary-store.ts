@@ -8,6 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { openStore, type Store, type StoreOptions } from '../../../src/host/store/store.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import type { Actor } from '../../../src/model/actor.ts';
 import {
@@ -16,7 +17,6 @@ import {
   parseManifest,
   publishedManifest,
 } from '../../../src/model/manifest/manifest.ts';
-import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
 import { putEmptyDatabase } from './empty-database.ts';
 import { dropDatabase, testEngine } from './test-engine.ts';
 

@@ -7,7 +7,7 @@ import { readFileSync, writeSync } from 'node:fs';
 import ivm from 'isolated-vm';
 import type { Engine } from '../../../src/cell/engine.ts';
 import { BlankIsolates } from '../../../src/cell/isolates/blank-isolates.ts';
-import { buildCell } from '../../../src/launch/cell-build.ts';
+import { buildCell } from '../../../src/host/launch/cell-build.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 
 const [heapMib = '64', code = ''] = process.argv.slice(2);

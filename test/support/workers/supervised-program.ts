@@ -8,8 +8,8 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Counter, Gauge, Registry } from '@prometheus-io/client';
 import pino from 'pino';
-import { Supervisor, type SupervisorParts } from '../../../src/workers/supervisor.ts';
-import { WorkerLink } from '../../../src/workers/worker-link.ts';
+import { Supervisor, type SupervisorParts } from '../../../src/host/workers/supervisor.ts';
+import { WorkerLink } from '../../../src/host/workers/worker-link.ts';
 
 /** The only argument, as JSON. */
 export interface ProgramOptions {

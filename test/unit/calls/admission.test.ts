@@ -9,8 +9,8 @@ import {
   type InstallationLimits,
   type Refusal,
   Waiting,
-} from '../../../src/calls/admission.ts';
-import { shedError } from '../../../src/calls/shed-error.ts';
+} from '../../../src/host/calls/admission.ts';
+import { shedError } from '../../../src/host/calls/shed-error.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { Chance } from '../../support/fuzz/chance.ts';
 

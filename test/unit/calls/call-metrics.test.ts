@@ -4,7 +4,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { CallMetrics } from '../../../src/calls/call-metrics.ts';
+import { CallMetrics } from '../../../src/host/calls/call-metrics.ts';
 import { collectGarbage } from '../../support/measure/held-buffers.ts';
 
 test('every service of a process reports the metrics of the process', async () => {

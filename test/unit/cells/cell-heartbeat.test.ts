@@ -1,6 +1,6 @@
 /** A cell that hangs is told apart from a cell that waits for a core. */
 import { expect, test } from 'vitest';
-import { CellHeartbeat, PING_EVERY_MS } from '../../../src/cells/cell-heartbeat.ts';
+import { CellHeartbeat, PING_EVERY_MS } from '../../../src/host/cells/cell-heartbeat.ts';
 
 const LIMIT_MS = 5 * PING_EVERY_MS;
 

@@ -3,9 +3,9 @@
  * when; the test moves the clock.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Placement } from '../../../src/cells/placement.ts';
-import { OomKills } from '../../../src/cells/pool.ts';
-import { Suspicion } from '../../../src/cells/suspicion.ts';
+import { Placement } from '../../../src/host/cells/placement.ts';
+import { OomKills } from '../../../src/host/cells/pool.ts';
+import { Suspicion } from '../../../src/host/cells/suspicion.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/host/config.ts';
 import { checkDataFolder, checkPorts } from '../../../src/local/doctor.ts';
 
 const configOf = (...flags: string[]) => readConfig(flags, {});

@@ -6,8 +6,8 @@ import { Readable, Writable } from 'node:stream';
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import { Output, paint } from '../../../src/cli/terminal/output.ts';
+import { inWords, LOG_SETTINGS } from '../../../src/host/service-log.ts';
 import { plainText, safeJson } from '../../../src/model/plain-text.ts';
-import { inWords, LOG_SETTINGS } from '../../../src/service-log.ts';
 
 /** Clears the screen, sets the title, rewrites a line, turns the reading order, in C0 and C1. */
 const HOSTILE = '\x1b[2J\x1b]0;pwned\x07ok\rno\x9b31m\u202egnp\u2066\x7f\u2028end';

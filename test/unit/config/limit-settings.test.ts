@@ -1,6 +1,6 @@
 /** The settings of limits: `ANNEX_LIMIT_…`. */
 import { expect, test } from 'vitest';
-import { ConfigError, readConfig } from '../../../src/config.ts';
+import { ConfigError, readConfig } from '../../../src/host/config.ts';
 
 function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
   try {

@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { expect, test } from 'vitest';
-import { ConfigError, configHelp, readConfig } from '../../../src/config.ts';
+import { ConfigError, configHelp, readConfig } from '../../../src/host/config.ts';
 
 const URL = 'postgres://annex:hunter2@db.internal:5432/annex';
 const CORES = Math.min(8, Math.max(2, availableParallelism()));

@@ -1,7 +1,7 @@
 /** Each failure of the database is reported once when it begins and once when it is over. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Availability } from '../../../src/database/availability.ts';
-import { DatabaseUnfit } from '../../../src/database/unavailable.ts';
+import { Availability } from '../../../src/host/database/availability.ts';
+import { DatabaseUnfit } from '../../../src/host/database/unavailable.ts';
 
 let reported: string[];
 let availability: Availability;

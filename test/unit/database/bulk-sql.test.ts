@@ -2,8 +2,8 @@
  * The texts of bulk statements for PostgreSQL, in every shape that the store writes.
  */
 import { describe, expect, test } from 'vitest';
-import { type BulkStatement, bulk, RowLock, TEXT, WHOLE } from '../../../src/database/bulk.ts';
-import { bulkSql } from '../../../src/database/postgres/bulk-sql.ts';
+import { type BulkStatement, bulk, RowLock, TEXT, WHOLE } from '../../../src/host/database/bulk.ts';
+import { bulkSql } from '../../../src/host/database/postgres/bulk-sql.ts';
 
 /** A text in one line. */
 const line = (sql: string): string => sql.replaceAll(/\s+/g, ' ').trim();

@@ -1,7 +1,7 @@
 /** A node that was cut off ends the sessions that it left on the server, and no others. */
 import { DatabaseError } from 'pg';
 import { expect, test } from 'vitest';
-import { CutSessions } from '../../../src/database/postgres/postgres-clients.ts';
+import { CutSessions } from '../../../src/host/database/postgres/postgres-clients.ts';
 
 /** A connection that records what it is asked, and answers or fails. */
 function connection(failure?: Error) {

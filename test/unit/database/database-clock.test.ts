@@ -2,7 +2,7 @@
  * The clock that all nodes share: the database tells the time, and the monotonic clock counts on.
  */
 import { describe, expect, test } from 'vitest';
-import { DatabaseClock } from '../../../src/database/postgres/database-clock.ts';
+import { DatabaseClock } from '../../../src/host/database/postgres/database-clock.ts';
 
 /** A clock over ticks that the test sets; the machine's own clock is an hour late. */
 function clockAt(ticks: number) {

@@ -3,8 +3,8 @@
  * which are faults of a statement.
  */
 import { describe, expect, test } from 'vitest';
-import { endsConnection, translated } from '../../../src/database/postgres/postgres-errors.ts';
-import { DatabaseUnavailable, WriteConflict } from '../../../src/database/unavailable.ts';
+import { endsConnection, translated } from '../../../src/host/database/postgres/postgres-errors.ts';
+import { DatabaseUnavailable, WriteConflict } from '../../../src/host/database/unavailable.ts';
 
 const coded = (code: string, message = 'as the server says it') =>
   Object.assign(new Error(message), { code });

@@ -1,7 +1,7 @@
 /** The metrics of deliveries and lifecycle events, as a scrape reads them. */
 import { Registry } from '@prometheus-io/client';
 import { expect, test } from 'vitest';
-import { lifecycleMetrics } from '../../../src/delivery/delivery-metrics.ts';
+import { lifecycleMetrics } from '../../../src/host/delivery/delivery-metrics.ts';
 
 test('a scrape while the database is away has the last number of waiting lifecycle events', async () => {
   const registry = new Registry();

@@ -1,6 +1,6 @@
 /** The log line of a failed delivery: one line of sentences, without repetitions. */
 import { expect, test } from 'vitest';
-import { failureText } from '../../../src/delivery/attempts.ts';
+import { failureText } from '../../../src/host/delivery/attempts.ts';
 
 const CLAIM = { id: 'd-1', type: 'site_view', eventId: 'e-1', retries: 3, faults: 0 } as const;
 const AFTER = 'This is final. Once the cause is fixed, POST /v1/deliveries/d-1/redeliver delivers it again.';

@@ -2,13 +2,13 @@
  * Fair scheduling: turns, quotas, hints and back-offs, and random orders in which nothing is lost.
  */
 import { describe, expect, test } from 'vitest';
-import { begunAt } from '../../../src/delivery/scheduler/endpoint-queue.ts';
+import { begunAt } from '../../../src/host/delivery/scheduler/endpoint-queue.ts';
 import {
   FairScheduler,
   HINTS_PER_ENDPOINT,
   type SchedulerLimits,
-} from '../../../src/delivery/scheduler/fair-scheduler.ts';
-import { EarliestFirst, Fifo } from '../../../src/delivery/scheduler/queues.ts';
+} from '../../../src/host/delivery/scheduler/fair-scheduler.ts';
+import { EarliestFirst, Fifo } from '../../../src/host/delivery/scheduler/queues.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { cpuMs } from '../../support/measure/cpu-time.ts';
 

@@ -1,9 +1,9 @@
 /** What becomes of an event after a call for it, and the delay before it is retried. */
 import { describe, expect, test } from 'vitest';
-import type { CallResult } from '../../../src/calls/call.ts';
-import { DELAY_MS_MAX, delayMs } from '../../../src/delivery/delays.ts';
-import { FAULTS_MAX, handlerOutcome } from '../../../src/delivery/retry.ts';
 import { AnnexError, type ErrorCode } from '../../../src/errors.ts';
+import type { CallResult } from '../../../src/host/calls/call.ts';
+import { DELAY_MS_MAX, delayMs } from '../../../src/host/delivery/delays.ts';
+import { FAULTS_MAX, handlerOutcome } from '../../../src/host/delivery/retry.ts';
 import { OUTCOMES, type Outcome } from '../../../src/protocol/wire.ts';
 
 const answered = (status: number): CallResult => ({

@@ -2,7 +2,7 @@
  * Turns of installations with lifecycle events: round-robin, one event at a time, seats per owner.
  */
 import { expect, test } from 'vitest';
-import { LifecycleOrder } from '../../../src/delivery/lifecycle/lifecycle-order.ts';
+import { LifecycleOrder } from '../../../src/host/delivery/lifecycle/lifecycle-order.ts';
 
 /** Takes turns until no installation may be next. @param events how many each has */
 function run(order: LifecycleOrder, events: Map<string, number>, timesMax: number): string[] {

@@ -11,8 +11,8 @@ import {
   RETRY_DELAYS_MS,
   resultOf,
   UNKNOWNS_MAX,
-} from '../../../src/delivery/retry.ts';
-import type { FailureReason, PostResult } from '../../../src/egress/webhook/webhook-client.ts';
+} from '../../../src/host/delivery/retry.ts';
+import type { FailureReason, PostResult } from '../../../src/host/egress/webhook/webhook-client.ts';
 
 const NOW = 1_000_000;
 const FRESH: Budget = { retries: 0, unknowns: 0, faults: 0 };

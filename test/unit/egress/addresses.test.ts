@@ -1,8 +1,8 @@
 /** Public and reserved addresses, and the lists of the operator. */
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../../src/config.ts';
-import { parseAddress, reasonNotPublic } from '../../../src/egress/addresses.ts';
-import { EgressPolicy } from '../../../src/egress/policy.ts';
+import { readConfig } from '../../../src/host/config.ts';
+import { parseAddress, reasonNotPublic } from '../../../src/host/egress/addresses.ts';
+import { EgressPolicy } from '../../../src/host/egress/policy.ts';
 
 const reason = (text: string): string | undefined => {
   const address = parseAddress(text);

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { connectionPair } from '../../../src/http/connection-pair.ts';
+import { connectionPair } from '../../../src/host/http/connection-pair.ts';
 
 const MIB = 1024 * 1024;
 

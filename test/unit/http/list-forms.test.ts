@@ -1,7 +1,7 @@
 /** Long pages of lists are read in parts, and bounded in size (docs/contract/api.md#paging). */
 import { expect, test } from 'vitest';
-import type { PageRequest } from '../../../src/database/page.ts';
-import { longPage } from '../../../src/http/control/lists.ts';
+import type { PageRequest } from '../../../src/host/database/page.ts';
+import { longPage } from '../../../src/host/http/control/lists.ts';
 
 /** A list of numbered items of a size, which records what is read of it. */
 function listOf(total: number, bytes = 1) {

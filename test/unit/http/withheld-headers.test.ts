@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { WITHHELD } from '../../../src/http/withheld-headers.ts';
+import { WITHHELD } from '../../../src/host/http/withheld-headers.ts';
 import { HOP_BY_HOP } from '../../../src/model/hop-by-hop.ts';
 import { HTTP_FIELDS, OF_BROWSERS, OF_PROXIES } from '../../support/http/field-names.ts';
 import { ROOT } from '../../support/repository/sources.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
-import { scriptMapUrl } from '../../../src/inspector/script-map.ts';
+import { scriptMapUrl } from '../../../src/host/inspector/script-map.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'annex-map-'));
 const folder = join(parent, 'own');

@@ -1,7 +1,7 @@
 /** Buffers of bodies that pass through the host are freed young. */
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { expect, onTestFinished, test } from 'vitest';
-import { countRead } from '../../../src/cells/cell-pipe.ts';
+import { countRead } from '../../../src/host/cells/cell-pipe.ts';
 
 const MIB = 1024 * 1024;
 const READ_BYTES = MIB / 16;

@@ -1,7 +1,7 @@
 /** The cost of checking a value is bounded by its schema, however large the value is. */
 import Type from 'typebox';
 import { describe, expect, test } from 'vitest';
-import { EDIT_BODIES } from '../../../src/http/control/installations/installation-view.ts';
+import { EDIT_BODIES } from '../../../src/host/http/control/installations/installation-view.ts';
 import { configurationChecker } from '../../../src/model/configuration-check.ts';
 import { POSTED_TYPES } from '../../../src/model/posted-event.ts';
 import { schemaCheck } from '../../../src/model/schema-check.ts';

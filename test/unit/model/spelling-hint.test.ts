@@ -3,9 +3,9 @@
  * expensive.
  */
 import { expect, test } from 'vitest';
+import { inspectExports } from '../../../src/host/publish/probe-check.ts';
 import { parseManifest } from '../../../src/model/manifest/manifest.ts';
 import { nearest } from '../../../src/model/spelling-hint.ts';
-import { inspectExports } from '../../../src/publish/probe-check.ts';
 import { cpuMs } from '../../support/measure/cpu-time.ts';
 import { manifestYaml, parsed } from '../../support/store/temporary-store.ts';
 

@@ -26,7 +26,9 @@ test.each([PAGE, 'CONTRIBUTING.md', ...decisions])('%s names only paths that exi
     /^(src|sandbox|test|fixtures|bench|packages|deploy|docs)\/[\w./-]*$/.test(name) ||
     (path === PAGE && /^[\w-]+(\/[\w./-]*|\.ts)$/.test(name));
   const exists = (name: string) =>
-    existsSync(join(ROOT, name)) || (path === PAGE && existsSync(join(ROOT, 'src', name)));
+    ['.', ...(path === PAGE ? ['src', 'src/host'] : [])].some((folder) =>
+      existsSync(join(ROOT, folder, name)),
+    );
   expect(namesIn(read(path)).filter((name) => isPath(name) && !exists(name))).toEqual([]);
 });
 
@@ -43,6 +45,7 @@ describe(PAGE, () => {
     const mapped = (indent: string) =>
       [...map.matchAll(new RegExp(`^${indent}([\\w-]+)/ `, 'gm'))].map(([, name]) => name).sort();
     expect(mapped('  ')).toEqual(foldersOf('src').sort());
+    expect(mapped('    ')).toEqual(foldersOf('src/host').sort());
     expect(mapped('')).toEqual(foldersOf('.').sort());
   });
 });

@@ -87,7 +87,7 @@ test.each([PAGE, 'SECURITY.md'])('%s names only files, limits and words that exi
   const isWord = (name: string) => new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`).test(words);
   const isFile = (name: string) =>
     /\.(ts|js|json|yaml|md)$|\/$/.test(name) &&
-    (testNames.has(name) || ['', 'src', 'test'].some((at) => existsSync(join(ROOT, at, name))));
+    (testNames.has(name) || ['', 'src', 'src/host', 'test'].some((at) => existsSync(join(ROOT, at, name))));
   const known = (name: string) =>
     attackNames.has(name) || isFile(name) || name in DEFAULT_LIMITS || isWord(name);
   expect(namesIn(path === PAGE ? page : read(path)).filter((name) => !known(name))).toEqual([]);

@@ -8,19 +8,24 @@ import { cycles, filesIn, folderCycles, imports, read, sources } from '../../sup
 /** Top to bottom: a file imports from its own layer or from those below. */
 const LAYERS: readonly (readonly string[])[] = [
   ['src/main.ts', 'src/local/'],
-  ['src/serve.ts', 'src/service-log.ts'],
-  ['src/workers/'],
-  ['src/service.ts', 'src/service-routes.ts', 'src/service-processes.ts', 'src/service-engine.ts'],
-  ['src/config.ts', 'src/settings.ts'],
-  ['src/http/'],
-  ['src/publish/', 'src/delivery/'],
-  ['src/calls/'],
-  ['src/inspector/'],
-  ['src/cells/'],
-  ['src/launch/'],
-  ['src/targets/'],
-  ['src/bundle/', 'src/store/', 'src/egress/'],
-  ['src/database/', 'src/confinement/'],
+  ['src/host/serve.ts', 'src/host/service-log.ts'],
+  ['src/host/workers/'],
+  [
+    'src/host/service.ts',
+    'src/host/service-routes.ts',
+    'src/host/service-processes.ts',
+    'src/host/service-engine.ts',
+  ],
+  ['src/host/config.ts', 'src/host/settings.ts'],
+  ['src/host/http/'],
+  ['src/host/publish/', 'src/host/delivery/'],
+  ['src/host/calls/'],
+  ['src/host/inspector/'],
+  ['src/host/cells/'],
+  ['src/host/launch/'],
+  ['src/host/targets/'],
+  ['src/host/bundle/', 'src/host/store/', 'src/host/egress/'],
+  ['src/host/database/', 'src/host/confinement/'],
   ['src/cli/'],
   ['src/imports/'],
   ['src/model/'],
@@ -52,9 +57,9 @@ const INTERTWINED: Readonly<Record<string, string>> = {
 const CYCLES: Readonly<Record<string, string>> = {
   'sandbox/web/events/message-event.ts sandbox/web/events/message-port.ts':
     'two interfaces of one standard: an event has ports, and a port makes events',
-  'src/cells/cell-process.ts src/cells/in-flight-task.ts src/cells/in-flight-tasks.ts':
+  'src/host/cells/cell-process.ts src/host/cells/in-flight-task.ts src/host/cells/in-flight-tasks.ts':
     'types only: a task learns which process has it',
-  'src/service-routes.ts src/service.ts':
+  'src/host/service-routes.ts src/host/service.ts':
     'types only: those of what the composition root starts are inferred there',
 };
 /** Below all programs: rules and data types without I/O, and the files of Annex and of authors. */
@@ -106,7 +111,7 @@ describe('layers', () => {
   });
 
   test('the bundler, the store and the egress, which share a layer, do not import each other', () => {
-    const neighbours = ['src/bundle/', 'src/store/', 'src/egress/'];
+    const neighbours = ['src/host/bundle/', 'src/host/store/', 'src/host/egress/'];
     const crossing = neighbours.flatMap((home) =>
       filesIn(home).flatMap((path) =>
         imports(path)
@@ -126,15 +131,18 @@ describe('layers', () => {
       waiting.push(...imports(path).flatMap((target) => (target.typeOnly ? [] : [target.path])));
     }
     const parsers = ['archive', 'archive-links', 'tar', 'read-form', 'read-upload'];
-    const apart = [...parsers.map((name) => `src/bundle/reading/${name}.ts`), 'src/bundle/bundle-code.ts'];
+    const apart = [
+      ...parsers.map((name) => `src/host/bundle/reading/${name}.ts`),
+      'src/host/bundle/bundle-code.ts',
+    ];
     expect(apart.filter((path) => !sources.includes(path))).toEqual([]);
-    expect(inHost.has('src/bundle/bundler.ts')).toBe(true);
+    expect(inHost.has('src/host/bundle/bundler.ts')).toBe(true);
     expect(apart.filter((path) => inHost.has(path))).toEqual([]);
   });
 
   test('only the egress dials out', () => {
     // A command that forwards deliveries is a client, on the machine of an author.
-    const mayDial = /^src\/(egress\/|cli\/commands\/listen\.ts)/;
+    const mayDial = /^src\/(host\/egress\/|cli\/commands\/listen\.ts)/;
     const dialling = sources
       .filter((path) => path.startsWith('src/') && !mayDial.test(path))
       .filter((path) => /from '(undici|node:(tls|https|http2|dns|dns\/promises))'/.test(read(path)));

@@ -6,7 +6,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { limitVariable } from '../../../src/config.ts';
+import { limitVariable } from '../../../src/host/config.ts';
 import { DEFAULT_LIMITS, LIMIT_NAMES, LIMITS } from '../../../src/limits.ts';
 import { limitSentence } from '../../../src/model/limit-met.ts';
 import { ROOT } from '../../support/repository/sources.ts';

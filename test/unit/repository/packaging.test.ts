@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { read, sources } from '../../support/repository/sources.ts';
 
 /** Builds the texts that the package carries, in a clone alone. */
-const ONLY_IN_A_CLONE = ['src/launch/cell-sources.ts'];
+const ONLY_IN_A_CLONE = ['src/host/launch/cell-sources.ts'];
 
 test('no module starts a program by the name of its TypeScript: own-files.ts knows the name', () => {
   const named = sources.filter((path) => /new URL\([^)]*\.ts['"`], import\.meta\.url/.test(read(path)));

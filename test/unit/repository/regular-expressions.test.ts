@@ -93,20 +93,24 @@ const MADE: readonly (readonly [path: string, code: string, ...examples: RegExp[
   ],
   ['src/model/contentkit/contentkit-values-check.ts', "pattern, 'u'"],
   [
-    'src/calls/prelude-stack-frames.ts',
+    'src/host/calls/prelude-stack-frames.ts',
     'RegExp.escape(PRELUDE_URL)',
     /\n +at [^\n]*annex:\/prelude\.js:[^\n]*/g,
   ],
-  ['src/bundle/source-map.ts', 'RegExp.escape(scriptUrl)', /script:([1-9]\d{0,8}):([1-9]\d{0,8})(?!\d)/g],
-  ['src/http/control/entity-tag.ts', "TAG, 'g'", new RegExp(TAG, 'g')],
   [
-    'src/http/control/entity-tag.ts',
+    'src/host/bundle/source-map.ts',
+    'RegExp.escape(scriptUrl)',
+    /script:([1-9]\d{0,8}):([1-9]\d{0,8})(?!\d)/g,
+  ],
+  ['src/host/http/control/entity-tag.ts', "TAG, 'g'", new RegExp(TAG, 'g')],
+  [
+    'src/host/http/control/entity-tag.ts',
     'String.raw`^[',
     new RegExp(String.raw`^[\t ]*(?:${TAG}[\t ]*)?(?:,[\t ]*(?:${TAG}[\t ]*)?)*$`),
   ],
-  ['src/store/tokens.ts', 'TOKEN_KINDS', /^annex_(admin|platform|organization)_[A-Za-z0-9_-]{43}$/],
-  ['src/store/reseal/sealed-columns.ts', 'KEY_ID_CHARS', /^[0-9a-f]{16}$/],
-  ['src/store/installations/install-links.ts', 'PREFIX', /^annex_install_[A-Za-z0-9_-]{43}$/],
+  ['src/host/store/tokens.ts', 'TOKEN_KINDS', /^annex_(admin|platform|organization)_[A-Za-z0-9_-]{43}$/],
+  ['src/host/store/reseal/sealed-columns.ts', 'KEY_ID_CHARS', /^[0-9a-f]{16}$/],
+  ['src/host/store/installations/install-links.ts', 'PREFIX', /^annex_install_[A-Za-z0-9_-]{43}$/],
   // The pattern of a tenant, which runs inside its isolate and uses its own CPU time.
   ['sandbox/web/url/pattern/component.ts', "options.ignoreCase ? 'vi'"],
 ];

@@ -1,6 +1,6 @@
 /** How many lines a followed log keeps (docs/contract/calls.md#logs). */
 import { expect, test } from 'vitest';
-import { FollowedLogs } from '../../../src/store/followed-logs.ts';
+import { FollowedLogs } from '../../../src/host/store/followed-logs.ts';
 
 function scene() {
   const clock = { now: 0 };

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { type Header, pack } from 'tar-stream';
 import { describe, expect, test } from 'vitest';
-import { readArchive } from '../../../../src/bundle/reading/archive.ts';
+import { readArchive } from '../../../../src/host/bundle/reading/archive.ts';
 import { DEFAULT_LIMITS } from '../../../../src/limits.ts';
 import { cpuMs } from '../../../support/measure/cpu-time.ts';
 import { heldBufferBytes } from '../../../support/measure/held-buffers.ts';

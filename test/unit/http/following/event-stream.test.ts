@@ -1,7 +1,7 @@
 /** A follower gets the newest items first, then each one that is written, and none twice. */
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { EventStream, type Item } from '../../../../src/http/control/following/event-stream.ts';
+import { EventStream, type Item } from '../../../../src/host/http/control/following/event-stream.ts';
 
 /** A stream whose newest items are read when the test says so. */
 function scene(earlier: number) {

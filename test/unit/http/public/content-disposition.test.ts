@@ -1,6 +1,6 @@
 /** Names of parts of a form: remembered names are the same as names that are read. */
 import { expect, test } from 'vitest';
-import { partName } from '../../../../src/http/public/multipart.ts';
+import { partName } from '../../../../src/host/http/public/multipart.ts';
 
 const head = (parameters: string): string => `content-disposition: form-data; ${parameters}`;
 

@@ -2,8 +2,8 @@
  * `fetch` events: which headers of a request are passed on, and the cost of parsing them.
  */
 import { describe, expect, test } from 'vitest';
-import { fetchEvent } from '../../../../src/http/public/fetch-event.ts';
-import { partName } from '../../../../src/http/public/multipart.ts';
+import { fetchEvent } from '../../../../src/host/http/public/fetch-event.ts';
+import { partName } from '../../../../src/host/http/public/multipart.ts';
 import type { Target } from '../../../../src/model/target.ts';
 import { cpuMs } from '../../../support/measure/cpu-time.ts';
 

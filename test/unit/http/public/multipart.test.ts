@@ -3,7 +3,7 @@
  */
 import { Busboy } from '@fastify/busboy';
 import { describe, expect, test } from 'vitest';
-import { boundaryOf, readMultipart } from '../../../../src/http/public/multipart.ts';
+import { boundaryOf, readMultipart } from '../../../../src/host/http/public/multipart.ts';
 import { Chance } from '../../../support/fuzz/chance.ts';
 import { cpuMs } from '../../../support/measure/cpu-time.ts';
 

@@ -1,0 +1,44 @@
+/**
+ * One attempt at a delivery of kind `handler`: calls the integration, whose answer is final.
+ *
+ * Posts nothing, whatever the answer: only targets of a manifest with `webhook` post.
+ */
+
+import type { Target } from '../../model/target.ts';
+import type { CallLog } from '../calls/call-log.ts';
+import type { Dispatch } from '../calls/dispatch.ts';
+import { attemptedBy, callFor, DELIVER_TO, destinationIn, discard } from './event-call.ts';
+import type { Attempted, DeliveryInFlight } from './in-flight.ts';
+
+export interface HandlerDeliveryParts {
+  readonly dispatch: Pick<Dispatch, 'call'>;
+  readonly callLog: Pick<CallLog, 'log'>;
+}
+
+export class HandlerDelivery {
+  readonly #parts: HandlerDeliveryParts;
+
+  constructor(parts: HandlerDeliveryParts) {
+    this.#parts = parts;
+  }
+
+  async attempt(delivery: DeliveryInFlight, target: Target): Promise<Attempted> {
+    const result = await callFor(this.#parts.dispatch, target, delivery);
+    if ('ending' in result) return result;
+    const { response } = result;
+    discard(response);
+    const attempted = attemptedBy(result);
+    if (
+      response !== undefined &&
+      attempted.ending.end === 'delivered' &&
+      destinationIn(response) !== undefined
+    ) {
+      const { id, type } = delivery.claim;
+      const text =
+        `${type} was handled, and the answer names a receiver (${DELIVER_TO}), but nothing is posted to it: for that, the ` +
+        'manifest has to say `webhook` when the event is accepted, and still when it is delivered.';
+      this.#parts.callLog.log(target, id, 'warn', text);
+    }
+    return attempted;
+  }
+}

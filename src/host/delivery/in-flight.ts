@@ -1,0 +1,55 @@
+/** A delivery in flight: its claim, and how far its attempt has come. Holds, decides nothing. */
+
+import type { Target } from '../../model/target.ts';
+import { Caller } from '../calls/call.ts';
+import type { Attempt, ClaimedDelivery } from '../store/deliveries/delivery.ts';
+import type { DeliveryOutcome } from './retry.ts';
+
+export class DeliveryInFlight {
+  readonly claim: ClaimedDelivery;
+  /** Cancels the call of the attempt, if one runs. */
+  readonly caller: Caller;
+  /** When the attempt started. */
+  readonly startedAt: number;
+  /** When the delivery was claimed, or its lease renewed, and when the lease expires. */
+  claimedAt: number;
+  claimedUntil: number;
+  /** The target as it is now, once it has been read. */
+  target: Target | undefined;
+  /** Whether the receiver may have got the request. */
+  isPosted = false;
+  /** Whether the attempt has ended, and its outcome is being written. */
+  isEnded = false;
+  /** Whether the stop of the service has settled it before the attempt ended. */
+  isAbandoned = false;
+
+  /** Times are milliseconds since 1970; `claimedAt` is before the claim was sent to the store. */
+  constructor(
+    claim: ClaimedDelivery,
+    {
+      now,
+      claimedAt,
+      leaseMs,
+    }: { readonly now: number; readonly claimedAt: number; readonly leaseMs: number },
+  ) {
+    this.claim = claim;
+    this.caller = new Caller(0, claim.generation);
+    this.startedAt = now;
+    this.claimedAt = claimedAt;
+    this.claimedUntil = claimedAt + leaseMs;
+  }
+}
+
+/** How an attempt ended. */
+export interface Attempted {
+  readonly ending: DeliveryOutcome;
+  /** What is kept with the attempt; absent if nothing was called or posted. */
+  readonly recorded?: Pick<Attempt, 'destination' | 'status' | 'response' | 'truncated'>;
+  /** One sentence for the log, if the outcome alone does not say what to do about it. */
+  readonly detail?: string;
+}
+
+/** Instead of an outcome: another claim has the delivery by now. */
+export const LOST = 'lost';
+/** Instead of an outcome: the database did not answer, and nothing was posted. */
+export const UNREAD = 'unread';

@@ -1,0 +1,162 @@
+/**
+ * Composes deliveries over an open store: the intake, the delivery worker with its two kinds of
+ * attempt, and the lifecycle worker. A part of the composition root, without decisions of its own.
+ */
+import type { Registry as MetricsRegistry } from '@prometheus-io/client';
+import type { LimitName, Limits } from '../../limits.ts';
+import type { RandomBytes } from '../../model/identifiers.ts';
+import { VERSION } from '../../version.ts';
+import type { CallLog } from '../calls/call-log.ts';
+import type { Dispatch } from '../calls/dispatch.ts';
+import type { WebhookClient } from '../egress/webhook/webhook-client.ts';
+import type { Store } from '../store/store.ts';
+import type { TargetResolver } from '../targets/target-resolver.ts';
+import { EventAcceptance } from './accept/event-acceptance.ts';
+import { RecipientResolver } from './accept/recipients.ts';
+import { TaskAcceptance } from './accept/task-acceptance.ts';
+import { TestEvents } from './accept/test-events.ts';
+import { Attempts } from './attempts.ts';
+import { deliveryMetrics, lifecycleMetrics } from './delivery-metrics.ts';
+import { DeliveryOrders } from './delivery-orders.ts';
+import { DeliveryWorker } from './delivery-worker.ts';
+import { HandlerDelivery } from './handler-delivery.ts';
+import { LifecycleWorker } from './lifecycle/lifecycle-worker.ts';
+import { WebhookDelivery } from './webhook-delivery.ts';
+
+export const USER_AGENT = `Annex-Webhook/${VERSION}`;
+
+export interface DeliveryParts extends Omit<IntakeParts, 'store' | 'worker' | 'limits'> {
+  readonly store: IntakeParts['store'] &
+    Pick<
+      Store,
+      | ('lifecycleEvents' | 'deliveryQueue' | 'deliveryClaims' | 'backlog' | 'webhookSecrets')
+      | ('isShared' | 'announceBacklog')
+    >;
+  readonly targets: TargetResolver;
+  readonly dispatch: Pick<Dispatch, 'call'>;
+  readonly webhookClient: Pick<WebhookClient, 'post'>;
+  readonly callLog: Pick<CallLog, 'log'>;
+  readonly metrics: MetricsRegistry;
+  readonly limits: Limits;
+  /** Milliseconds since 1970, never later than is true. */
+  readonly signingClock: () => number;
+  /** Monotonic clock, in milliseconds. */
+  readonly ticks: () => number;
+  /** From 0 to 1. */
+  readonly chance: () => number;
+  /** Runs a function later. @returns a function that cancels it */
+  readonly after: (ms: number, run: () => void) => () => void;
+  limitMet(name: LimitName): void;
+  onError(error: unknown, what: string): void;
+}
+
+export interface OpenDelivery extends DeliveryIntake {
+  /**
+   * Delivers what the last process left, and all that is added.
+   *
+   * @throws if the store cannot be read; it is stopped then
+   */
+  start(): Promise<void>;
+  /** Starts nothing any more; deliveries in flight have this time to end. */
+  stop(withinMs: number): Promise<void>;
+}
+
+/**
+ * Call it before the first change of the store: recipients are cached from then on. Until the
+ * start, deliveries are accepted and none is attempted.
+ */
+export function openDelivery(parts: DeliveryParts): OpenDelivery {
+  const { store, metrics } = parts;
+  const { lifecycleEvents, isShared } = store;
+  const lifecycle = new LifecycleWorker({
+    ...parts,
+    events: lifecycleEvents,
+    isShared,
+    settled: lifecycleMetrics(metrics, lifecycleEvents),
+    onError: (error) => parts.onError(error, 'a lifecycle event could not be read or settled'),
+  });
+  store.changes.on('lifecycle', (installationId) => lifecycle.add(installationId));
+  store.changes.on('back', () => lifecycle.retryNow());
+  const worker = deliveryWorker(parts);
+  const stop = async (withinMs: number) => {
+    await Promise.all([lifecycle.stop(), worker.stop(withinMs)]);
+  };
+  return {
+    ...openIntake({ ...parts, worker }),
+    async start() {
+      try {
+        await Promise.all([lifecycle.start(), worker.start()]);
+      } catch (cause) {
+        await stop(0);
+        throw cause;
+      }
+    },
+    stop,
+  };
+}
+
+function deliveryWorker(parts: DeliveryParts): DeliveryWorker {
+  const { store } = parts;
+  const { deliveryQueue: queue, deliveryClaims: claims, backlog, webhookSecrets: secrets, isShared } = store;
+  const onError = (error: unknown) => parts.onError(error, 'a delivery could not be claimed or settled');
+  const handlers = new HandlerDelivery(parts);
+  const webhooks = new WebhookDelivery({ ...parts, claims, secrets, userAgent: USER_AGENT });
+  const attempts = new Attempts({ targets: parts.targets, handlers, webhooks, onError });
+  const inFlight = () => worker.inFlight;
+  const metrics = deliveryMetrics(parts.metrics, backlog, inFlight);
+  const callForHelp = () => void store.announceBacklog().catch(onError);
+  const worker: DeliveryWorker = new DeliveryWorker({
+    ...parts,
+    ...{ queue, claims, attempts, metrics, isShared, callForHelp, onError },
+  });
+  store.changes.on('backlog', () => worker.help());
+  store.changes.on('back', () => worker.retryNow());
+  return worker;
+}
+
+export interface IntakeParts {
+  readonly store: Pick<
+    Store,
+    'changes' | 'subscriberRows' | 'eventOutbox' | 'taskOutbox' | 'deliveryOrderRows'
+  >;
+  /** Receives the deliveries that are pending after a commit. */
+  readonly worker: Pick<DeliveryWorker, 'add' | 'addLater'>;
+  readonly limits: Pick<Limits, 'deliveriesPerReplay' | 'taskGenerations'>;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  readonly randomBytes: RandomBytes;
+  onError(error: unknown, what: string): void;
+}
+
+/** What the API asks of deliveries. */
+export interface DeliveryIntake {
+  readonly acceptance: EventAcceptance;
+  readonly taskAcceptance: TaskAcceptance;
+  readonly deliveryOrders: DeliveryOrders;
+  readonly testEvents: TestEvents;
+}
+
+/**
+ * Composes what the API asks of deliveries: acceptance of events and tasks, orders and test events,
+ * over an open store and for a worker. It makes no attempt: tests open it without cells and
+ * clients.
+ *
+ * Call it before the first change of the store: recipients are cached from then on.
+ */
+export function openIntake(parts: IntakeParts): DeliveryIntake {
+  const { store, worker, limits, clock, randomBytes } = parts;
+  const { changes, subscriberRows, eventOutbox: outbox, deliveryOrderRows: rows } = store;
+  const recipients = new RecipientResolver(subscriberRows, (error) =>
+    parts.onError(error, 'A row is damaged, and its target was left out of the recipients of events.'),
+  );
+  changes.on('version', (integration) => recipients.forgetIntegration(integration));
+  changes.on('installation', (_, organization) => recipients.forgetOrganization(organization));
+  changes.on('missed', () => recipients.forget());
+  const acceptance = new EventAcceptance({ recipients, outbox, worker, clock });
+  return {
+    acceptance,
+    taskAcceptance: new TaskAcceptance({ outbox: store.taskOutbox, worker, limits, clock, randomBytes }),
+    deliveryOrders: new DeliveryOrders({ rows, worker, limits }),
+    testEvents: new TestEvents({ acceptance, limits, randomBytes }),
+  };
+}

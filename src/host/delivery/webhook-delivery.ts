@@ -1,0 +1,183 @@
+/**
+ * One attempt at a delivery of kind `webhook`: signs the payload and posts it to the receiver.
+ *
+ * The code of the integration turns the event into a payload and a destination, and is asked once.
+ * The payload is stored before the first post, so each attempt posts the same bytes. If the target
+ * has changed since, the code is asked again: its answer decides where to post, and the stored
+ * payload stays (docs/contract/webhooks.md#payload). Signature and time are new for each attempt.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { LimitName, Limits } from '../../limits.ts';
+import { limitSentence } from '../../model/limit-met.ts';
+import { signatureHeader } from '../../model/signature.ts';
+import { installedName, type Target } from '../../model/target.ts';
+import { boundedBody } from '../calls/bounded-body.ts';
+import { BrokenOff, type CallResponse } from '../calls/call.ts';
+import type { Dispatch } from '../calls/dispatch.ts';
+import type { PostResult, WebhookClient } from '../egress/webhook/webhook-client.ts';
+import type { ClaimedDelivery, DeliveryPayload } from '../store/deliveries/delivery.ts';
+import type { DeliveryClaims } from '../store/deliveries/delivery-claims.ts';
+import type { WebhookSecrets } from '../store/webhooks/webhook-secrets.ts';
+import { attemptedBy, callFor, destinationIn, discard } from './event-call.ts';
+import { type Attempted, type DeliveryInFlight, LOST } from './in-flight.ts';
+import { deliveryOutcome } from './retry.ts';
+
+const MS_PER_S = 1_000;
+/** A longer destination is not kept with the attempt; the client refuses it. */
+const DESTINATION_CHARS_MAX = 2_048;
+
+export interface WebhookDeliveryParts {
+  readonly dispatch: Pick<Dispatch, 'call'>;
+  readonly claims: Pick<DeliveryClaims, 'keepPayload'>;
+  readonly secrets: Pick<WebhookSecrets, 'signing'>;
+  readonly webhookClient: Pick<WebhookClient, 'post'>;
+  readonly limits: Pick<Limits, 'webhookPayloadBytes'>;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** The same, never later than is true. */
+  readonly signingClock: () => number;
+  /** Value of the header `User-Agent`. */
+  readonly userAgent: string;
+  limitMet(name: LimitName): void;
+}
+
+/** What the code of an integration answers. */
+type Draft = Pick<DeliveryPayload, 'destination' | 'payload'>;
+
+export class WebhookDelivery {
+  readonly #parts: WebhookDeliveryParts;
+
+  constructor(parts: WebhookDeliveryParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * @param current the target as it is now; the end of the delivery if it gets nothing any more
+   * @throws if the store fails
+   */
+  async attempt(
+    delivery: DeliveryInFlight,
+    target: Target,
+    current: () => Promise<Target | Attempted>,
+  ): Promise<Attempted | typeof LOST> {
+    const { claim } = delivery;
+    const { revision } = target;
+    if (claim.payload?.revision === revision) return this.#post(delivery, claim.payload);
+    const draft = await this.#ask(delivery, target);
+    if ('ending' in draft) return draft;
+    const payload = { ...draft, revision };
+    if (!(await this.#parts.claims.keepPayload(claim, payload))) return LOST;
+    const still = await current();
+    return 'ending' in still ? still : this.#post(delivery, payload);
+  }
+
+  async #ask(delivery: DeliveryInFlight, target: Target): Promise<Draft | Attempted> {
+    const result = await callFor(this.#parts.dispatch, target, delivery);
+    if ('ending' in result) return result;
+    const { response } = result;
+    const attempted = attemptedBy(result);
+    if (response === undefined || attempted.ending.end !== 'delivered') {
+      discard(response);
+      return attempted;
+    }
+    const destination = destinationIn(response);
+    const stored = delivery.claim.payload?.payload;
+    if (destination === undefined || stored !== undefined) discard(response);
+    if (destination === undefined)
+      return { ...attempted, ending: { end: 'unhandled', outcome: 'nothing to post' } };
+    if (stored !== undefined) return { destination, payload: stored };
+    const payload = await this.#payloadIn(response);
+    return typeof payload === 'string' ? { destination, payload } : payload;
+  }
+
+  /** Reads the payload. A body that streams while the call runs is subject to its limits. */
+  async #payloadIn({ status, body }: CallResponse): Promise<string | Attempted> {
+    const max = this.#parts.limits.webhookPayloadBytes;
+    const recorded = { status };
+    let bytes: Buffer | undefined;
+    try {
+      bytes = await boundedBody(body, max);
+    } catch (cause) {
+      if (!(cause instanceof BrokenOff)) throw cause;
+      // Half an answer is none: the outcome of the call decides, as for a call without an answer.
+      return { ...attemptedBy({ outcome: cause.outcome }), recorded };
+    }
+    if (bytes === undefined) {
+      this.#parts.limitMet('webhookPayloadBytes');
+      const detail = limitSentence({ name: 'webhookPayloadBytes', max });
+      return { ending: { end: 'rejected', outcome: 'payload too large' }, recorded, detail };
+    }
+    const payload = jsonTextIn(bytes);
+    if (payload !== undefined) return payload;
+    const detail = 'The payload (the body of the answer) has to be JSON in UTF-8.';
+    return { ending: { end: 'rejected', outcome: 'payload is not JSON' }, recorded, detail };
+  }
+
+  async #post(
+    delivery: DeliveryInFlight,
+    { destination, payload }: DeliveryPayload,
+  ): Promise<Attempted | typeof LOST> {
+    const { secrets, webhookClient, clock, signingClock } = this.#parts;
+    const { claim } = delivery;
+    const target = installedName(claim.target);
+    if (target === undefined) throw new Error('A webhook without an installation to sign it for.');
+    const signing = await secrets.signing(target);
+    if (delivery.isAbandoned) return LOST;
+    // A node that lost the database cannot renew its leases: another node may have the delivery.
+    if (clock() >= delivery.claimedUntil) return LOST;
+    const body = Buffer.from(payload, 'utf8');
+    // Rounded down: a receiver may refuse a signature of the future.
+    const signature = signatureHeader(signing, Math.floor(signingClock() / MS_PER_S), body);
+    delivery.isPosted = true;
+    const result = await webhookClient.post({
+      url: destination,
+      headers: this.#headers(claim, signature, body),
+      body,
+      // Attack: a target takes the connections of another one to the same receiver. Each endpoint
+      // has its own.
+      owner: claim.endpoint,
+      generation: claim.generation,
+    });
+    return attemptedWith(result, withoutQuery(destination), clock());
+  }
+
+  #headers(claim: ClaimedDelivery, signature: string, body: Uint8Array): Record<string, string> {
+    return {
+      'content-type': 'application/json',
+      'content-length': String(body.byteLength),
+      'user-agent': this.#parts.userAgent,
+      'x-platform-signature': signature,
+      'x-platform-event': claim.type,
+      'x-platform-delivery': claim.id,
+      // The same number after an attempt of unknown end: its request may not have been sent.
+      'x-platform-attempt': String(claim.retries + 1),
+    };
+  }
+}
+
+/** @param now when the attempt ended */
+function attemptedWith(result: PostResult, destination: string | undefined, now: number): Attempted {
+  const ending = deliveryOutcome(result, now);
+  const posted = destination === undefined ? {} : { destination };
+  if (result.kind !== 'answered') return { ending, recorded: posted, detail: result.detail };
+  const { status, response, truncated } = result;
+  return { ending, recorded: { ...posted, status, response, truncated } };
+}
+
+/** The text of a body that is JSON in UTF-8, as its content type promises. */
+function jsonTextIn(bytes: Buffer): string | undefined {
+  if (!isUtf8(bytes)) return undefined;
+  const text = bytes.toString('utf8');
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without the query, which may hold keys. Undefined if it is no HTTP URL. */
+function withoutQuery(destination: string): string | undefined {
+  const url = destination.length > DESTINATION_CHARS_MAX ? null : URL.parse(destination);
+  return url === null || !/^https?:$/.test(url.protocol) ? undefined : `${url.origin}${url.pathname}`;
+}

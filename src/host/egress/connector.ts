@@ -1,0 +1,182 @@
+/**
+ * Connector: opens connections to addresses that the policy allows.
+ *
+ * Attack: DNS rebinding, a name server that answers the check with a public address and the
+ * connection with a private one. The addresses of a name are checked where they are handed to the
+ * socket, so it dials what was checked. Node does not look up a literal address, so that is checked
+ * before. The address that the socket is connected to is checked again, in case anything up to the
+ * kernel redirected it.
+ */
+import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import type { Duplex } from 'node:stream';
+import { buildConnector } from 'undici';
+import type { LimitMet } from '../../limits.ts';
+import { dialled, parseAddress } from './addresses.ts';
+import { EgressError } from './egress-error.ts';
+import { addressesOf, type Lookup, NO_ADDRESS } from './name-resolution.ts';
+import type { EgressPolicy, Target } from './policy.ts';
+
+/**
+ * The same for a private address, a denied host and a port, so it reveals nothing of the network.
+ */
+const REFUSED = 'The address may not be reached from here.';
+
+/**
+ * Opens a connection without the network: what a test kit has in its place. It gets HTTP/1.1 as it
+ * is, for `https` too.
+ *
+ * @param origin scheme, host and port of the URL
+ * @param owner who connects: an installation, or the endpoint of a delivery
+ */
+export type Connect = (origin: string, owner: string) => Duplex;
+
+/**
+ * The listener of this service that has a port, once it listens: never dialled at an address of
+ * this machine, whatever the lists have.
+ *
+ * Attack on the public listener: an endpoint that fetches itself by another name or address than
+ * that of its URL. Each call would begin a chain of calls anew, which then has no end.
+ */
+export type OwnListener = (port: number) => 'control' | 'public' | undefined;
+
+export interface ConnectorParts {
+  readonly policy: EgressPolicy;
+  readonly lookup: Lookup;
+  /** Time for look-up, TCP and TLS together. */
+  readonly connectLimit: LimitMet;
+  readonly ownListener: OwnListener;
+  /** Connects in place of the network. The policy is asked first, as for the network. */
+  readonly connect?: ((origin: string) => Duplex) | undefined;
+}
+
+/** Makes undici's connector for one target. */
+export function connectorTo(target: Target, parts: ConnectorParts): buildConnector.connector {
+  const dial = buildConnector({
+    // HTTP/2 has attacks of its own, and nothing that a fetch needs.
+    allowH2: false,
+    autoSelectFamily: true,
+    lookup: checkedLookup(target, parts),
+    maxCachedSessions: 1,
+    rejectUnauthorized: true,
+    timeout: parts.connectLimit.max,
+    ...serverNameOf(target.host),
+  });
+  const isLiteral = isIP(target.host) !== 0;
+  return (options, callback) => {
+    try {
+      if (isLiteral) checkAddress(target, parts, target.host);
+    } catch (cause) {
+      callback(cause as EgressError, null);
+      return;
+    }
+    const { connect } = parts;
+    // On the next tick: undici is not ready for a connection at once.
+    if (connect !== undefined)
+      return process.nextTick(() => callback(null, connect(originOf(options)) as Socket));
+    dial(options, (...[error, socket]) => {
+      if (error !== null) return callback(error, null);
+      try {
+        checkAddress(target, parts, peerOf(socket));
+        callback(null, socket);
+      } catch (cause) {
+        socket.destroy();
+        callback(cause as EgressError, null);
+      }
+    });
+  };
+}
+
+/**
+ * The name for TLS of a host that is written with a dot at the end, which is no part of the name
+ * there (RFC 6066, section 3). Other hosts are their own names.
+ */
+export const serverNameOf = (host: string): { servername?: string } =>
+  host.endsWith('.') ? { servername: host.slice(0, -1) } : {};
+
+/**
+ * The address of the other side. A socket that is closed already has none: it was reset, not
+ * refused.
+ *
+ * @throws Error like that of the network, with the code `ECONNRESET`
+ */
+function peerOf({ remoteAddress }: Socket): string {
+  if (remoteAddress !== undefined) return remoteAddress;
+  throw Object.assign(new Error('connect ECONNRESET'), { code: 'ECONNRESET', syscall: 'connect' });
+}
+
+/** @throws EgressError if the policy refuses the target, whatever its addresses are */
+export function checkTarget(target: Target, policy: EgressPolicy): void {
+  const why = policy.refusal(target);
+  if (why !== undefined) throw refusedTarget(target, why);
+}
+
+/** @param why the rule that refuses it, for the log */
+export const refusedTarget = (target: Target, why: string): EgressError =>
+  new EgressError(REFUSED, { detail: `${nameOf(target)} was refused: ${why}.`, result: 'refused' });
+
+function checkAddress(target: Target, { policy, ownListener }: ConnectorParts, address: string): void {
+  const listener = ownListener(target.port);
+  const why =
+    listener !== undefined && isOfThisMachine(address)
+      ? `it is the ${listener} listener`
+      : policy.addressRefusal(target, address);
+  if (why === undefined) return;
+  if (address === target.host) throw refusedTarget(target, why);
+  const detail = `${nameOf(target)} at ${address} was refused: ${why}.`;
+  throw new EgressError(NO_ADDRESS, { detail, result: 'refused' });
+}
+
+/** A look-up for Node's sockets that returns only the addresses that the policy allows. */
+function checkedLookup(target: Target, parts: ConnectorParts): LookupFunction {
+  const { lookup, connectLimit } = parts;
+  const permitted = async (): Promise<{ address: string; family: number }[]> => {
+    const addresses = await addressesOf(target.host, lookup, connectLimit);
+    const refusals: unknown[] = [];
+    const passed = addresses.filter((address) => {
+      try {
+        checkAddress(target, parts, address);
+        return true;
+      } catch (cause) {
+        refusals.push(cause);
+        return false;
+      }
+    });
+    if (passed.length === 0)
+      throw refusals[0] ?? new EgressError(NO_ADDRESS, { detail: `${nameOf(target)} has no address.` });
+    return passed.map((address) => ({ address, family: isIP(address) }));
+  };
+  return (_host, { all }, callback) => {
+    permitted().then(
+      (addresses) => {
+        const [first] = addresses;
+        if (all) callback(null, addresses);
+        else callback(null, first?.address ?? '', first?.family);
+      },
+      (cause) => callback(cause as Error, all ? [] : ''),
+    );
+  };
+}
+
+const originOf = ({ protocol, host = '' }: buildConnector.Options): string => `${protocol}//${host}`;
+
+const nameOf = ({ host, port }: Target): string => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+
+/**
+ * Whether an address is one of this machine.
+ *
+ * The operator may open the network of Annex to integrations, and the listeners of the service are
+ * reachable there: the control listener with metrics and the API, the public one with endpoints.
+ * Their ports at these addresses are refused, whatever the lists have.
+ *
+ * @param text an address in canonical notation, as sockets and resolvers return it
+ */
+function isOfThisMachine(text: string): boolean {
+  const parsed = parseAddress(text);
+  if (parsed === undefined) return false;
+  const address = dialled(parsed);
+  // The kernel takes the unspecified address for loopback.
+  if (['loopback', 'unspecified'].includes(address.range())) return true;
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return own.some((entry) => parseAddress(entry.address)?.toString() === address.toString());
+}

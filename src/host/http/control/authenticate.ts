@@ -1,0 +1,107 @@
+/**
+ * Authentication: the bearer token of a request (RFC 6750) becomes its principal.
+ *
+ * Runs before the body is read. Attack: uploads without a token. Each route decides what the
+ * principal may do; but runtime tokens get no further than here unless the route declares that it
+ * accepts them. A route that forgets the declaration is closed to tenants' code, not open.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { AnnexError } from '../../../errors.ts';
+import type { Actor } from '../../../model/actor.ts';
+import {
+  type HolderPrincipal,
+  isRuntime,
+  type Principal,
+  type RuntimePrincipal,
+} from '../../../model/principal.ts';
+import { bearerToken, type Credentials, type Refused } from '../credentials.ts';
+import { inProcessDepth, inProcessGeneration } from '../loopback-listeners.ts';
+
+const ACTOR = 'actor';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route accepts runtime tokens; it then decides which. */
+    runtime?: true;
+  }
+}
+
+/** `config` of a route that accepts runtime tokens, and so code of integrations. */
+export const FOR_RUNTIME = { runtime: true } as const;
+
+const REFUSALS = {
+  unknown: 'The token is unknown or revoked.',
+  expired: 'The token has expired. Tokens of the environment are valid for one call: read them in each call.',
+} as const;
+
+/** The error for a token that has no principal. */
+export const tokenRefused = (why: Refused): AnnexError => new AnnexError('TOKEN_INVALID', REFUSALS[why]);
+
+/** Requires a token for every route of this instance and of those below it. */
+export function authenticate(app: FastifyInstance, credentials: Credentials): void {
+  app.decorateRequest(ACTOR);
+  app.addHook('onRequest', async (request) => {
+    const token = bearerToken(request.raw);
+    if (token === undefined) {
+      throw new AnnexError('TOKEN_MISSING', 'Send a token: "Authorization: Bearer <token>".');
+    }
+    const principal = await credentials.principal(request.raw, token);
+    if (typeof principal !== 'object') throw tokenRefused(principal);
+    if (isRuntime(principal) && request.routeOptions.config.runtime !== true)
+      throw notForRuntime(request, principal);
+    const address = credentials.addressOf(request.raw);
+    const depth = inProcessDepth(request.raw.socket) ?? 0;
+    const actor: Actor = {
+      principal,
+      requestId: request.id,
+      depth,
+      generation: inProcessGeneration(request.raw.socket),
+      ...(address !== undefined && { address }),
+    };
+    request.setDecorator(ACTOR, actor);
+  });
+}
+
+/** The actor of a request that passed `authenticate`: who asks, and the call behind it. */
+export const actorOf = (request: FastifyRequest): Actor => request.getDecorator<Actor>(ACTOR);
+
+/** The principal of a request that passed `authenticate`. */
+export const principalOf = (request: FastifyRequest): Principal => actorOf(request).principal;
+
+/** The error for a token of a kind that may not do this. @param what is done, and what it needs */
+export const wrongKind = ({ kind }: Principal, what: string): AnnexError =>
+  new AnnexError('TOKEN_FORBIDDEN', `${what}; the request came with one of kind ${kind}.`);
+
+/** For the rights of a route. @throws AnnexError TOKEN_FORBIDDEN */
+export const requires =
+  (may: (principal: Principal) => boolean, what: string) => (request: FastifyRequest) => {
+    const principal = principalOf(request);
+    if (!may(principal)) throw wrongKind(principal, what);
+  };
+
+/** For routes of the operator alone. */
+export const requireAdmin = requires(({ kind }) => kind === 'admin', 'This needs an admin token');
+
+/**
+ * The principal of a request, for routes that do not accept runtime tokens.
+ *
+ * @throws AnnexError TOKEN_FORBIDDEN for runtime tokens
+ */
+export function holderOf(request: FastifyRequest): HolderPrincipal {
+  const principal = principalOf(request);
+  if (!isRuntime(principal)) return principal;
+  throw notForRuntime(request, principal);
+}
+
+/** For routes of runtime tokens alone. @throws AnnexError TOKEN_FORBIDDEN */
+export function runtimeOf(request: FastifyRequest, what: string): RuntimePrincipal {
+  const principal = principalOf(request);
+  if (isRuntime(principal)) return principal;
+  throw wrongKind(principal, what);
+}
+
+function notForRuntime({ routeOptions }: FastifyRequest, principal: Principal): AnnexError {
+  const { summary } = routeOptions.config.description ?? {};
+  const what = summary === undefined ? 'This' : `"${summary}"`;
+  return wrongKind(principal, `${what} is not for runtime tokens`);
+}

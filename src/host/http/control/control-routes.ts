@@ -1,0 +1,137 @@
+/**
+ * The control listener's routes: the API under `/v1` (docs/contract/api.md#listener), its OpenAPI
+ * description, health and metrics.
+ *
+ * One file for each noun. The description is made from the schemas that validate requests, so it
+ * agrees with the code; it contains nothing of a tenant and needs no token.
+ */
+import swagger from '@fastify/swagger';
+import type { FastifyInstance } from 'fastify';
+import { AnnexError } from '../../../errors.ts';
+import { VERSION } from '../../../version.ts';
+import { UploadBudget } from '../../publish/upload-budget.ts';
+import type { Credentials } from '../credentials.ts';
+import { inProcessDepth } from '../loopback-listeners.ts';
+import { AUDIT_ROUTES } from './audit.ts';
+import { authenticate } from './authenticate.ts';
+import { BLOCK_ROUTES } from './blocks.ts';
+import { CONTENT_ROUTES } from './content.ts';
+import type { Control, ControlParts } from './control.ts';
+import { DELIVERY_ROUTES } from './deliveries.ts';
+import { ChoiceFetch } from './drawing/choice-fetch.ts';
+import { Renderer } from './drawing/renderer.ts';
+import { Unfurling } from './drawing/unfurling.ts';
+import { EVENT_ROUTES } from './events.ts';
+import { COMPLETION_ROUTES } from './installations/completions.ts';
+import { CONFIGURATION_ROUTES } from './installations/configuration.ts';
+import { CREDENTIAL_ROUTES } from './installations/credentials.ts';
+import { INSTALLATION_ROUTES } from './installations/installations.ts';
+import { WEBHOOK_ROUTES } from './installations/webhooks.ts';
+import { answerBuiltInNames } from './integrations/built-in-names.ts';
+import { INSTALL_LINK_ROUTES } from './integrations/install-links.ts';
+import { INTEGRATION_ROUTES } from './integrations/integrations.ts';
+import { LIMIT_ROUTES } from './integrations/limits.ts';
+import { PUBLISH_ROUTES } from './integrations/publish.ts';
+import { SECRET_ROUTES } from './integrations/secrets.ts';
+import { TASK_ROUTES } from './integrations/tasks.ts';
+import { VERSION_ROUTES } from './integrations/versions.ts';
+import { answerListForms } from './lists.ts';
+import { LOG_ROUTES } from './logs.ts';
+import {
+  healthAndMetricsRoutes,
+  jsonSchemasRoutes,
+  jwksRoute,
+  type OperationsParts,
+  packagesRoutes,
+} from './open-routes.ts';
+import { type Product, productApiRoutes } from './product/product-api.ts';
+import { STATEMENT_KEY_ROUTES } from './product/statement-keys.ts';
+import { Rates } from './rates.ts';
+import { RENDER_ROUTES } from './render.ts';
+import { described, registerRoutes, withOptionalBodies } from './route.ts';
+import { TOKEN_ROUTES } from './tokens.ts';
+
+const ROUTES = [
+  ...[...INTEGRATION_ROUTES, ...PUBLISH_ROUTES, ...VERSION_ROUTES, ...LIMIT_ROUTES, ...SECRET_ROUTES],
+  ...[...INSTALLATION_ROUTES, ...WEBHOOK_ROUTES, ...INSTALL_LINK_ROUTES, ...TOKEN_ROUTES],
+  ...[...STATEMENT_KEY_ROUTES, ...CONFIGURATION_ROUTES, ...CREDENTIAL_ROUTES, ...COMPLETION_ROUTES],
+  ...[...RENDER_ROUTES, ...BLOCK_ROUTES, ...CONTENT_ROUTES, ...LOG_ROUTES, ...AUDIT_ROUTES],
+  ...[...EVENT_ROUTES, ...TASK_ROUTES, ...DELIVERY_ROUTES],
+];
+
+export interface ControlRouteParts extends ControlParts, OperationsParts {
+  readonly credentials: Credentials;
+  /** What forwards to the product's API; absent where the operator has not named it. */
+  readonly product?: Product;
+}
+
+/** Headers of every answer. */
+const HEADERS = {
+  // By which a client notices that it was made for another version.
+  'annex-version': VERSION,
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+};
+
+/** Registers every route of the control listener. */
+export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): void {
+  // Attack: markup in manifests, logs or problems, which are text of tenants. Browsers must not
+  // treat an answer as a page, run what is in it, frame it, or store it. And no header lets pages
+  // of other origins read one.
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.headers(HEADERS);
+    done();
+  });
+  // Integrations reach this listener in process. Routes outside the API are the operator's, and
+  // answer them as unknown.
+  app.addHook('onRequest', (request, _reply, done) => {
+    const [path = ''] = request.originalUrl.split('?', 1);
+    // A path without a route may be one of the product's API.
+    const isApi = (request.routeOptions.url ?? path).startsWith('/v1/');
+    if (isApi || inProcessDepth(request.raw.socket) === undefined) return done();
+    return done(new AnnexError('ROUTE_UNKNOWN', `No route ${request.method} ${path}.`));
+  });
+  app.addHook('preClose', async () => parts.followers.stop());
+  productApiRoutes(app, parts);
+  healthAndMetricsRoutes(app, parts);
+  app.register(async (root) => {
+    await root.register(swagger, {
+      openapi: {
+        openapi: '3.1.0',
+        info: { title: 'Annex', version: 'v1' },
+        components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+        security: [{ token: [] }],
+      },
+      hideUntagged: true,
+      transform: described,
+      transformObject: (description) => {
+        if (!('openapiObject' in description)) return description.swaggerObject;
+        withOptionalBodies(description.openapiObject.paths ?? {});
+        return description.openapiObject;
+      },
+    });
+    root.get('/v1/openapi.json', async () => root.swagger());
+    jsonSchemasRoutes(root);
+    packagesRoutes(root, parts.origins);
+    jwksRoute(root, parts.statementKeys);
+    root.register(async (api) => apiRoutes(api, parts), { prefix: '/v1' });
+  });
+}
+
+/** The routes that need a token, with what they alone have. */
+function apiRoutes(api: FastifyInstance, parts: ControlRouteParts): void {
+  const { limits } = parts;
+  const drawing = { ...parts, renderer: new Renderer(parts) };
+  const control: Control = {
+    ...drawing,
+    choices: new ChoiceFetch(parts),
+    unfurling: new Unfurling(drawing),
+    rates: new Rates(parts),
+    uploads: new UploadBudget({ name: 'bufferedUploadBytes', max: limits.bufferedUploadBytes }),
+  };
+  authenticate(api, parts.credentials);
+  answerBuiltInNames(api, parts);
+  answerListForms(api);
+  registerRoutes(api, control, ROUTES);
+}

@@ -1,0 +1,68 @@
+/**
+ * What the routes of the API are handed: the parts of the service that they may use, and no other.
+ */
+
+import type { LimitName, Limits } from '../../../limits.ts';
+import type { CallLog } from '../../calls/call-log.ts';
+import type { Dispatch } from '../../calls/dispatch.ts';
+import type { PublishedScripts } from '../../calls/published-scripts.ts';
+import type { DeliveryIntake } from '../../delivery/open-delivery.ts';
+import type { Egress } from '../../egress/egress.ts';
+import type { Publisher } from '../../publish/publish.ts';
+import type { UploadBudget } from '../../publish/upload-budget.ts';
+import type { Store } from '../../store/store.ts';
+import type { RuntimeTokens } from '../../targets/runtime-tokens.ts';
+import type { Origins, TargetResolver } from '../../targets/target-resolver.ts';
+import type { ChoiceFetch } from './drawing/choice-fetch.ts';
+import type { Renderer } from './drawing/renderer.ts';
+import type { Unfurling } from './drawing/unfurling.ts';
+import type { Followers } from './following/followers.ts';
+import type { Rates } from './rates.ts';
+
+type StoreParts = Pick<
+  Store,
+  | 'registry'
+  | 'secrets'
+  | 'installations'
+  | 'installLinks'
+  | 'tokens'
+  | 'logs'
+  | 'lifecycleEvents'
+  | 'eventList'
+  | 'audit'
+  | 'credentialLeases'
+  | 'usedOAuthStates'
+  | 'installedBlocks'
+  | 'deliveryList'
+  | 'deliveryFeed'
+  | 'webhookSecrets'
+  | 'statementKeys'
+>;
+
+/** The parts that the service has. */
+export interface ControlParts extends StoreParts, DeliveryIntake {
+  readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
+  readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
+  readonly followers: Followers;
+  readonly origins: Origins;
+  readonly publisher: Pick<Publisher, 'publish' | 'check'>;
+  readonly dispatch: Pick<Dispatch, 'call'>;
+  readonly scripts: Pick<PublishedScripts, 'script'>;
+  readonly egress: Pick<Egress, 'fetch'>;
+  /** Writes lines to the log of an installation. */
+  readonly observer: Pick<CallLog, 'log' | 'productFailed'>;
+  readonly limits: Limits;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+  /** Called with each limit that a request met. */
+  limitMet(limit: LimitName): void;
+}
+
+/** The same, with what the routes alone have. */
+export interface Control extends ControlParts {
+  readonly rates: Rates;
+  readonly uploads: UploadBudget;
+  readonly renderer: Renderer;
+  readonly choices: ChoiceFetch;
+  readonly unfurling: Unfurling;
+}

@@ -1,0 +1,187 @@
+/**
+ * The API's schemas and views of installations at the levels of organization, space and site.
+ *
+ * Only code whose environment has the same `oauth_credentials` gets their values
+ * (docs/contract/configuration.md#credentials). A list may have targets whose configuration the
+ * caller may not see: then it gets neither that nor its problems.
+ */
+import Type, { type Static } from 'typebox';
+import type { TargetUrls } from '../../../../model/endpoint-urls.ts';
+import {
+  EXTERNAL_ID_CHARS,
+  EXTERNAL_IDS_MAX,
+  INSTALLATION_STATUSES,
+  SELECTIONS,
+} from '../../../../model/installation.ts';
+import { CREDENTIALS_PROPERTY } from '../../../../model/manifest/configuration.ts';
+import { mayReadInstallation, type Principal } from '../../../../model/principal.ts';
+import type { Installation } from '../../../store/installations/target-rows.ts';
+import { PAGE_QUERY } from '../lists.ts';
+import { closed, isoTime, named, Organization, optional, Place, Time } from '../schemas.ts';
+
+const ExternalId = Type.String({
+  minLength: 1,
+  maxLength: EXTERNAL_ID_CHARS,
+  // No control characters, and no lone surrogates: UTF-8 has none, so that two ids would become
+  // one.
+  pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]+$',
+});
+
+const externalIds = Type.Optional(Type.Array(ExternalId, { maxItems: EXTERNAL_IDS_MAX }));
+const selections = {
+  space_selection: Type.Optional(Type.Enum([...SELECTIONS])),
+  site_selection: Type.Optional(Type.Enum([...SELECTIONS])),
+};
+/** Members of any name, which the manifest validates. */
+const Properties = (description: string) =>
+  Type.Optional(
+    Type.Unsafe<Record<string, unknown>>(Type.Object({}, { additionalProperties: true, description })),
+  );
+
+/** Query of the lists at each level. */
+export const InstallationsQuery = Type.Object(
+  { ...PAGE_QUERY, externalId: Type.Optional(ExternalId) },
+  { additionalProperties: false },
+);
+
+/** Body of an install into an organization. */
+export const InstallBody = closed('Install', {
+  organization: Organization,
+  externalIds,
+  ...selections,
+  installToken: optional(
+    Type.String({ maxLength: 128 }),
+    'Token of the install link of an unlisted integration.',
+  ),
+});
+
+/** Bodies that add a space or site to an installation. */
+export const PLACE_BODIES = {
+  space: closed('InstallInSpace', { space: Place, externalIds }),
+  site: closed('InstallInSite', { site: Place, externalIds }),
+};
+
+const edit = {
+  configuration: Properties(
+    'Properties to set; null unsets one. Others are removed where the edit replaces, and stay where it merges.',
+  ),
+  externalIds,
+};
+const EDIT = { additionalProperties: false, minProperties: 1 };
+const EditBelow = Type.Object(edit, { ...EDIT, title: 'PlaceEdit' });
+
+/** Query of an edit. */
+export const EditQuery = Type.Object(
+  {
+    configuration: optional(
+      Type.Enum(['merge', 'replace']),
+      'What happens to properties that are not in the body: they stay (`merge`) or are removed (`replace`). ' +
+        'By default `replace` for runtime tokens, `merge` for others.',
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** Bodies of edits at each level. */
+export const EDIT_BODIES = {
+  organization: Type.Object({ ...edit, ...selections }, { ...EDIT, title: 'InstallationEdit' }),
+  space: EditBelow,
+  site: EditBelow,
+};
+
+/** Body of an edit at any level. */
+export type EditBody = Static<(typeof EDIT_BODIES)['organization']>;
+
+const common = {
+  integration: Type.String(),
+  organization: Type.String(),
+  target: named('InstallationTarget', { organization: Type.String() }),
+  status: Type.Enum([...INSTALLATION_STATUSES]),
+  configuration: Properties('Without the properties that `sealed` names.'),
+  sealed: optional(Type.Array(Type.String()), 'Names of properties that are set and never shown.'),
+  externalIds: Type.Array(Type.String()),
+  urls: named('InstallationUrls', {
+    location: Type.String({ description: 'The record in the API.' }),
+    app: optional(Type.String(), 'The page in the host product.'),
+    publicEndpoint: Type.String(),
+    publicContentEndpoint: Type.String({ description: 'The endpoint on the origin without cookies.' }),
+  }),
+  createdAt: Time,
+  updatedAt: Time,
+};
+const problems = optional(
+  Type.Array(
+    named('ConfigurationProblem', {
+      property: Type.String(),
+      message: Type.String(),
+      hint: Type.Optional(Type.String()),
+    }),
+  ),
+  'Problems that make the configuration invalid, by property; absent if there are none, and in lists.',
+);
+const installation = Type.String({ description: 'Id of the installation that it belongs to.' });
+
+/** Views at each level. */
+export const VIEWS = {
+  organization: named('Installation', {
+    id: Type.String(),
+    ...common,
+    space_selection: Type.Enum([...SELECTIONS]),
+    site_selection: Type.Enum([...SELECTIONS]),
+    spaces: Type.Integer({ description: 'Number of spaces that it was added to.' }),
+    problems,
+  }),
+  space: named('InstallationInSpace', { installation, space: Type.String(), ...common, problems }),
+  site: named('InstallationInSite', { installation, site: Type.String(), ...common, problems }),
+};
+
+/**
+ * Has the members of the views of all levels: which are set depends on the level of the target, and
+ * so does its route.
+ */
+export type TargetView = Static<(typeof VIEWS)['organization']> &
+  Static<(typeof VIEWS)['space']> &
+  Static<(typeof VIEWS)['site']>;
+
+/** What a view has beside the row of its target. */
+interface ViewParts {
+  readonly urls: TargetUrls;
+  readonly principal: Principal;
+  /** Number of spaces of an installation. */
+  readonly spaces: number | undefined;
+  /** For a principal that may see them, if any are set. */
+  readonly credentials: unknown;
+}
+
+/** The view of a target at its level, as far as the principal may see it. */
+export function installationView(
+  target: Installation,
+  { urls, principal, spaces = 0, credentials }: ViewParts,
+): TargetView {
+  const { installationId, level, place, integration, organization, status } = target;
+  const name =
+    level === 'organization' ? { id: installationId } : { installation: installationId, [level]: place };
+  const view: Partial<TargetView> = {
+    ...name,
+    ...{ integration, organization, target: { organization }, status },
+    ...(mayReadInstallation(principal, target) && configurationView(target, credentials)),
+    externalIds: [...target.externalIds],
+    ...(level === 'organization' && {
+      space_selection: target.spaceSelection,
+      site_selection: target.siteSelection,
+      spaces,
+    }),
+    urls,
+    createdAt: isoTime(target.createdAt),
+    updatedAt: isoTime(target.updatedAt),
+  };
+  return view as TargetView;
+}
+
+const configurationView = ({ configuration, hasCredentials }: Installation, credentials: unknown) => ({
+  configuration: {
+    ...configuration,
+    ...(credentials !== undefined && { [CREDENTIALS_PROPERTY]: credentials }),
+  },
+  sealed: hasCredentials && credentials === undefined ? [CREDENTIALS_PROPERTY] : [],
+});

@@ -1,0 +1,57 @@
+/**
+ * The public view of a manifest: for the page from which an integration is installed, and for each
+ * version that its owner reads. Secrets are left out, even their names.
+ */
+
+import Type from 'typebox';
+import type { PublishedManifest } from '../../../../model/manifest/manifest.ts';
+import type { Block } from '../../../../model/manifest/manifest-blocks.ts';
+import { named, optional } from '../schemas.ts';
+
+export const BlockView = named('Block', {
+  id: Type.String(),
+  title: Type.String(),
+  description: Type.Optional(Type.String()),
+  icon: Type.Optional(Type.String()),
+  urlUnfurl: Type.Optional(Type.Array(Type.String())),
+  markdown: Type.Optional(Type.Object({ codeblock: Type.String(), body: Type.String() })),
+});
+
+/** Schemas of the members, to spread. */
+export const MANIFEST_MEMBERS = {
+  summary: optional(Type.String(), 'Markdown.'),
+  target: Type.String({
+    description: 'Level at which it can be installed: all, organization, space or site.',
+  }),
+  scopes: Type.Array(Type.String()),
+  categories: Type.Array(Type.String()),
+  blocks: Type.Array(BlockView),
+  icon: Type.Optional(Type.String()),
+  previewImages: Type.Array(Type.String()),
+  externalLinks: Type.Array(Type.Object({ label: Type.String(), url: Type.String() })),
+  egress: optional(Type.Array(Type.String()), 'Hosts that its fetch may reach, if the manifest lists them.'),
+  webhook: Type.Optional(
+    Type.Object(
+      { url: Type.String(), eventTypes: Type.String() },
+      { description: 'Names of the properties with the URL of webhooks and the types of events.' },
+    ),
+  ),
+};
+
+/** @param imageOf maps the path of an image in the upload to its view */
+export const blockMembers = ({ icon, ...block }: Block, imageOf: (path: string) => string) => ({
+  ...block,
+  icon: icon && imageOf(icon),
+});
+
+/** @param imageOf as for `blockMembers` */
+export function manifestMembers(manifest: PublishedManifest, imageOf: (path: string) => string) {
+  const { summary, target, scopes, categories, blocks, icon, previewImages } = manifest;
+  const { externalLinks, egress, webhook } = manifest;
+  return {
+    ...{ summary, target, scopes, categories, externalLinks, egress, webhook },
+    blocks: blocks.map((block) => blockMembers(block, imageOf)),
+    icon: icon && imageOf(icon),
+    previewImages: previewImages.map(imageOf),
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * `GET /oauth/{integration}/callback`: one redirect URL for all installations of an integration
+ * (docs/contract/oauth.md#one-redirect-url). Providers accept only URLs that were registered, and
+ * installations come and go.
+ *
+ * It sends the browser on to the handler that began the flow, which the signed state names. The
+ * handler checks the state once more, with the browser's cookie, and exchanges the code. Nothing is
+ * changed here, no isolate is entered, and the code is not read.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AnnexError } from '../../../errors.ts';
+import { oauthCallbackUrl } from '../../../model/endpoint-urls.ts';
+import { type ReadState, readState } from '../../../model/oauth-state.ts';
+import type { Target } from '../../../model/target.ts';
+import type { UsedOAuthStates } from '../../store/installations/used-oauth-states.ts';
+import type { TargetResolver } from '../../targets/target-resolver.ts';
+import { hostsOf } from '../request-head.ts';
+import { leavesEndpoint } from './endpoint-address.ts';
+
+export interface OAuthCallbackParts {
+  readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
+  readonly usedOAuthStates: Pick<UsedOAuthStates, 'isSpent'>;
+  readonly origins: {
+    /** The base of redirect URLs; empty where there are none. */
+    readonly oauthUrl: string;
+  };
+  /**
+   * Whether the redirect URLs have a host of their own, because endpoints have origins of their
+   * own.
+   */
+  readonly hasOwnHost: boolean;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+/**
+ * Registers the route.
+ *
+ * @param count counts the request against the rate of its address
+ * @param others answers requests to the same path on other hosts, which are those of endpoints
+ */
+export function oauthCallbackRoute(
+  app: FastifyInstance,
+  parts: OAuthCallbackParts,
+  { count, others }: { count(request: FastifyRequest): void; readonly others: Handle },
+): void {
+  const isHere = parts.hasOwnHost ? hostsOf(parts.origins.oauthUrl) : () => true;
+  app.route({
+    method: 'GET',
+    url: '/oauth/:integration/callback',
+    exposeHeadRoute: false,
+    handler: async (request, reply) => {
+      if (!isHere(request.headers.host)) return others(request, reply);
+      count(request);
+      const { integration = '' } = request.params as { integration?: string };
+      const location = await handlerOf(integration, request.originalUrl, parts);
+      return reply
+        .code(302)
+        .headers({ location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+        .send();
+    },
+  });
+}
+
+/**
+ * The URL of the handler that began the flow, with the provider's answer as its query.
+ *
+ * @throws AnnexError OAUTH_STATE_INVALID
+ */
+async function handlerOf(integration: string, url: string, parts: OAuthCallbackParts): Promise<string> {
+  const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+  const query = new URLSearchParams(search);
+  const text = query.get('state') ?? '';
+  // Some providers leave the state out of a denial.
+  if (text === '' && query.get('error') === 'access_denied') throw refused('Access was not granted.');
+  const owner = await parts.targets.ofIntegration(integration);
+  const [signingSecret] = owner?.signingSecrets ?? [];
+  if (text === '' || signingSecret === undefined) throw refused(FORGED);
+  const redirectURI = oauthCallbackUrl(parts.origins.oauthUrl, integration);
+  const state = readState(text, { signingSecret, redirectURI, now: parts.now() });
+  if (state === 'expired') throw refused('The attempt to connect took too long.');
+  if (state === 'forged') throw refused(FORGED);
+  const target = await parts.targets.named(state.target);
+  if (target === undefined || !isHandler(target, integration, state)) throw refused(FORGED);
+  if (await parts.usedOAuthStates.isSpent(state.target, state.digest))
+    throw refused('This attempt to connect was already completed.');
+  const location = new URL(`${target.publicEndpoint}${state.path}`);
+  location.search = search;
+  return location.href;
+}
+
+/**
+ * Attack: code of one integration signs a state that names an installation of another one, or a
+ * path that leads out of the endpoint.
+ */
+const isHandler = (target: Target, integration: string, { path }: ReadState): boolean =>
+  target.integration === integration && !leavesEndpoint(path) && !/[?#]/.test(path);
+
+const FORGED = 'The answer does not belong to a request of this integration.';
+
+const refused = (why: string): AnnexError =>
+  new AnnexError(
+    'OAUTH_STATE_INVALID',
+    `The account was not connected. ${why} Nothing was changed. Go back and connect again.`,
+  );

@@ -1,0 +1,281 @@
+/**
+ * The registry: integrations and their published versions.
+ *
+ * It wraps the rows (`integration-rows.ts`) in transactions. A publish is one transaction: after a
+ * crash it is stored completely or not at all. Routes authorize the caller; the rule that a name
+ * has one owner is enforced here, inside the transaction.
+ */
+
+import type { Limits } from '../../../limits.ts';
+import type { Actor } from '../../../model/actor.ts';
+import {
+  BUILT_IN_ORGANIZATION,
+  endpointKey,
+  type RandomBytes,
+  signingSecret,
+} from '../../../model/identifiers.ts';
+import type { LoweredLimits } from '../../../model/lowered-limits.ts';
+import type { PublishedManifest } from '../../../model/manifest/manifest.ts';
+import { mayPublish, mayShadow } from '../../../model/principal.ts';
+import { unknownIntegration, unknownVersion } from '../../../model/unknown-name-errors.ts';
+import { lock } from '../../database/locks.ts';
+import { announce } from '../../database/notices.ts';
+import type { Page, PageRequest } from '../../database/page.ts';
+import type { Sequence } from '../../database/sequence.ts';
+import type { Database } from '../../database/tables.ts';
+import { inTransaction } from '../../database/transaction.ts';
+import { insertAudit } from '../audit-rows.ts';
+import type { Vault } from '../vault/vault.ts';
+import { moveAside } from './built-ins.ts';
+import { deleteLogs, isInstalledIn } from './installed-rows.ts';
+import { type CanceledTaskFeed, removeIntegration } from './integration-removal.ts';
+import {
+  activateVersion,
+  announceVersion,
+  type Integration,
+  insertImages,
+  insertVersion,
+  integrationLock,
+  integrationSecretPlace,
+  listIntegrations,
+  listVersions,
+  readCode,
+  readImageRow,
+  readIntegration,
+  readVersion,
+  type StoredImage,
+  takeNextVersion,
+  type Version,
+  type VersionCode,
+} from './integration-rows.ts';
+import { readLoweredLimits, writeLoweredLimits } from './limit-rows.ts';
+import { pruneVersions } from './removal-rows.ts';
+import { addSecrets, listSecrets, openSecrets, replaceSecrets } from './secret-rows.ts';
+
+export interface RegistryParts {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly limits: Limits;
+  /** Counts pending deliveries. */
+  readonly backlog: { change(by: number): void };
+  readonly deliveryFeed: CanceledTaskFeed;
+  readonly clock: () => number;
+  readonly randomBytes: RandomBytes;
+  /** Numbers the audit entries. */
+  readonly auditIds: Sequence;
+  /** Called after a commit that changed an integration's limits, before its answer. */
+  changed(integration: string): void;
+  /**
+   * Called after a commit that changed the active version or deleted the integration, before its
+   * answer.
+   */
+  versionChanged(integration: string): void;
+  /** Called after a commit, before its answer: the tenants of an integration were deleted. */
+  removed(tenants: readonly string[]): void;
+}
+
+/** The content of a publish. */
+export interface Publication extends VersionCode {
+  readonly manifest: PublishedManifest;
+  /** Values by name. A secret of the manifest that is not among them keeps its stored value. */
+  readonly secrets: ReadonlyMap<string, string>;
+  /** Whether the values replace stored ones; by default they are only for secrets without one. */
+  readonly overwriteSecrets?: boolean;
+  /** Its images; none if absent. */
+  readonly images?: readonly StoredImage[];
+}
+
+/** What a publish did. */
+export interface Published {
+  readonly version: number;
+  /** Secrets that keep a stored value although the publication has a different one. */
+  readonly keptSecrets: readonly string[];
+}
+
+export class Registry {
+  readonly #parts: RegistryParts;
+
+  constructor(parts: RegistryParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Stores a new version and makes it the active one; the first publish creates the integration.
+   * Prunes the oldest versions beyond `versionsPerIntegration`. A built-in integration of that name
+   * gets another one, with its installations (`moveAside`).
+   *
+   * @returns undefined, with nothing changed, if the name belongs to another organization
+   */
+  async publish(
+    { manifest, secrets, overwriteSecrets = false, images = [], ...code }: Publication,
+    by: Actor,
+  ): Promise<Published | undefined> {
+    const { database, vault, limits, clock, randomBytes, auditIds } = this.#parts;
+    const { name, organization } = manifest;
+    const now = clock();
+    const secret = vault.seal(integrationSecretPlace(name), signingSecret(randomBytes));
+    const fresh = { sealedSigningSecret: secret, endpointKey: endpointKey(randomBytes) };
+    const storeSecrets = overwriteSecrets ? replaceSecrets : addSecrets;
+    const done = await inTransaction(database, async (transaction) => {
+      await lock(transaction, integrationLock(name));
+      const before = await readIntegration(transaction, name);
+      const isBuiltIn =
+        before?.organization === BUILT_IN_ORGANIZATION && before.organization !== organization;
+      if (isBuiltIn && mayShadow(by.principal, manifest.visibility))
+        await moveAside(transaction, vault, name, { ...fresh, organization, now });
+      const taken = await takeNextVersion(transaction, manifest, now, fresh);
+      if (taken === undefined) return undefined;
+      await insertVersion(transaction, { number: taken, manifest, ...code, createdAt: now });
+      await insertImages(transaction, { integration: name, number: taken }, images);
+      const keptSecrets = await storeSecrets(transaction, vault, { integration: name, values: secrets, now });
+      const details = { version: taken };
+      const entry = { action: 'integration.publish', organization, integration: name, details } as const;
+      await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
+      const kept = before === undefined ? [taken] : [taken, before.activeVersion];
+      await pruneVersions(transaction, name, { max: limits.versionsPerIntegration, kept });
+      await announceVersion(transaction, name);
+      return { version: taken, keptSecrets };
+    });
+    this.#parts.versionChanged(name);
+    return done;
+  }
+
+  integration(name: string): Promise<Integration | undefined> {
+    return readIntegration(this.#parts.database, name);
+  }
+
+  /** Secrets that would keep a stored value if this were published now. */
+  async keptSecrets({ manifest, secrets, overwriteSecrets }: Publication): Promise<readonly string[]> {
+    const { database, vault } = this.#parts;
+    if (overwriteSecrets) return [];
+    const stored = await openSecrets(database, vault, manifest.name, [...secrets.keys()]);
+    return [...stored].filter(([name, value]) => value !== secrets.get(name)).map(([name]) => name);
+  }
+
+  /** Names of the secrets of an integration that have a value. */
+  async secretNames(name: string): Promise<readonly string[]> {
+    return (await listSecrets(this.#parts.database, name)).map((secret) => secret.name);
+  }
+
+  /** Whether an organization has installed it. */
+  isInstalledIn(integration: string, organization: string): Promise<boolean> {
+    return isInstalledIn(this.#parts.database, integration, organization);
+  }
+
+  /** Sorted by name; with `visibleTo`, only integrations that this organization can see. */
+  integrations(query: PageRequest & { readonly visibleTo?: string | undefined }): Promise<Page<Integration>> {
+    return listIntegrations(this.#parts.database, query);
+  }
+
+  version(integration: string, number: number): Promise<Version | undefined> {
+    return readVersion(this.#parts.database, integration, number);
+  }
+
+  /** An image of a version. @param path from the folder of the manifest */
+  image(integration: string, number: number, path: string): Promise<Uint8Array | undefined> {
+    return readImageRow(this.#parts.database, { integration, number }, path);
+  }
+
+  /** Newest first. */
+  versions(query: PageRequest & { readonly integration: string }): Promise<Page<Omit<Version, 'manifest'>>> {
+    return listVersions(this.#parts.database, query);
+  }
+
+  /**
+   * Makes a version the active one, for instance to roll back a publish. Does nothing if it is
+   * active already. Installations keep their status, also if the version requires other settings;
+   * their next edit is checked against it.
+   *
+   * @throws `INTEGRATION_UNKNOWN`, `VERSION_UNKNOWN`
+   */
+  async activate(integration: string, number: number, by: Actor): Promise<void> {
+    const { database, clock, auditIds } = this.#parts;
+    const now = clock();
+    await inTransaction(database, async (transaction) => {
+      await lock(transaction, integrationLock(integration));
+      const before = await readIntegration(transaction, integration);
+      // The name may belong to another organization since the route authorized the caller.
+      if (before === undefined || !mayPublish(by.principal, before.organization))
+        throw unknownIntegration(integration);
+      const version = await readVersion(transaction, integration, number);
+      if (version === undefined) throw unknownVersion(integration, number);
+      if (before.activeVersion === number) return;
+      await activateVersion(transaction, version, now);
+      const { organization } = version.manifest;
+      const details = { version: number };
+      const entry = { action: 'integration.activate', organization, integration, details } as const;
+      await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
+      await announceVersion(transaction, integration);
+    });
+    this.#parts.versionChanged(integration);
+  }
+
+  /** Limits that are lowered for an integration; undefined if there is no such integration. */
+  loweredLimits(integration: string): Promise<LoweredLimits | undefined> {
+    return readLoweredLimits(this.#parts.database, integration);
+  }
+
+  /**
+   * Replaces an integration's lowered limits; they apply to calls that start afterwards. @throws
+   * `INTEGRATION_UNKNOWN`
+   */
+  async lowerLimits(integration: string, lowered: LoweredLimits, by: Actor): Promise<void> {
+    const { database, clock, auditIds } = this.#parts;
+    const now = clock();
+    await inTransaction(database, async (transaction) => {
+      await lock(transaction, integrationLock(integration));
+      const before = await readIntegration(transaction, integration);
+      if (before === undefined) throw unknownIntegration(integration);
+      await writeLoweredLimits(transaction, integration, lowered);
+      const { organization } = before;
+      const details = { lowered: Object.keys(lowered) };
+      const entry = { action: 'integration.limits', organization, integration, details } as const;
+      await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
+      await announce(transaction, 'integration', integration);
+    });
+    this.#parts.changed(integration);
+  }
+
+  /**
+   * Deletes an integration with its versions, images and secrets. Its installations get no
+   * lifecycle event, because the code that would handle it is deleted, too. Calls in flight may
+   * finish.
+   *
+   * @param owned the integration, and its owner when the caller was authorized: the name may belong
+   * to another one by now
+   * @param cascade whether its installations are deleted, too
+   * @throws `INTEGRATION_UNKNOWN`; `INTEGRATION_INSTALLED` if there are installations and `cascade`
+   * is false
+   */
+  async delete(
+    owned: Pick<Integration, 'name' | 'organization'>,
+    { cascade }: { readonly cascade: boolean },
+    by: Actor,
+  ): Promise<void> {
+    const { database } = this.#parts;
+    const tenants = await removeIntegration(this.#parts, owned, { cascade, by });
+    this.#parts.versionChanged(owned.name);
+    this.#parts.removed(tenants);
+    // After the transaction, for which other writers wait: logs are by far the most rows, and no
+    // principal can read them any more. `Logs.sweep` removes those that a crash leaves here.
+    await deleteLogs(database, tenants);
+  }
+
+  /** The bundle of one version. @param key as `scriptKey` makes it. */
+  async script(key: string): Promise<Uint8Array | undefined> {
+    const text = await this.#code('script', key);
+    return text === undefined ? undefined : Buffer.from(text, 'utf8');
+  }
+
+  /** The source map of one version, as JSON text; undefined if there is no such version. */
+  sourceMap(key: string): Promise<string | undefined> {
+    return this.#code('source_map', key);
+  }
+
+  async #code(column: 'script' | 'source_map', key: string): Promise<string | undefined> {
+    const at = key.lastIndexOf('@');
+    const number = Number(key.slice(at + 1));
+    if (at < 1 || !Number.isSafeInteger(number)) return undefined;
+    return readCode(this.#parts.database, column, key.slice(0, at), number);
+  }
+}

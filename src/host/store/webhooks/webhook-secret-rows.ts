@@ -1,0 +1,122 @@
+/**
+ * Rows of webhook secrets (docs/contract/webhooks.md#secret): SQL and the vault, no caches and no
+ * decisions.
+ *
+ * Each function runs in the given database or transaction.
+ */
+
+import type { Selectable } from 'kysely';
+import type { TargetName } from '../../../model/installation.ts';
+import type { Database, Tables } from '../../database/tables.ts';
+import { targetKey } from '../installations/target-rows.ts';
+import type { Vault, VaultPlace } from '../vault/vault.ts';
+
+type SealedColumnName = 'sealed_secret' | 'sealed_previous';
+
+/** The place of a target's webhook secret, for the vault. */
+export const webhookSecretPlace = (
+  column: SealedColumnName,
+  { installationId, level, place }: TargetName,
+): VaultPlace => ['webhook_secrets', column, installationId, level, place];
+
+/** Signing secrets of one target's webhooks. Times are milliseconds since 1970. */
+export interface WebhookSecret {
+  readonly secret: string;
+  /** The previous secret, and the time until which both sign. */
+  readonly previous?: { readonly secret: string; readonly until: number };
+  /** Since when `secret` signs. */
+  readonly createdAt: number;
+}
+
+/**
+ * @param use a damaged secret that is read `toReplace` it counts as none: it cannot sign beside the
+ * next, and a rotation is how an operator gets rid of it
+ * @throws if the secret is damaged and is not replaced
+ */
+export async function readWebhookSecret(
+  database: Database,
+  vault: Pick<Vault, 'open'>,
+  name: TargetName,
+  { now, use }: { readonly now: number; readonly use?: 'toReplace' },
+): Promise<WebhookSecret | undefined> {
+  const row = await database
+    .selectFrom('webhook_secrets')
+    .selectAll()
+    .where((row) => row.and(targetKey(name)))
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  try {
+    return opened(vault, name, row, now);
+  } catch (cause) {
+    if (use === 'toReplace') return undefined;
+    throw cause;
+  }
+}
+
+function opened(
+  vault: Pick<Vault, 'open'>,
+  name: TargetName,
+  row: Selectable<Tables['webhook_secrets']>,
+  now: number,
+): WebhookSecret {
+  const { sealed_previous: sealed, previous_until: until } = row;
+  const secret = vault.open(webhookSecretPlace('sealed_secret', name), row.sealed_secret);
+  const isOverlapping = sealed !== null && until !== null && now < until;
+  return {
+    secret,
+    createdAt: row.updated_at,
+    ...(isOverlapping && {
+      previous: { secret: vault.open(webhookSecretPlace('sealed_previous', name), sealed), until },
+    }),
+  };
+}
+
+/**
+ * Inserts a target's first secret. One statement: concurrent calls insert one, and a deleted target
+ * gets none.
+ */
+export async function insertWebhookSecret(
+  database: Database,
+  vault: Pick<Vault, 'seal'>,
+  name: TargetName,
+  { secret, createdAt }: Pick<WebhookSecret, 'secret' | 'createdAt'>,
+): Promise<void> {
+  const sealed = vault.seal(webhookSecretPlace('sealed_secret', name), secret);
+  await database
+    .insertInto('webhook_secrets')
+    .columns(['installation_id', 'level', 'place', 'sealed_secret', 'updated_at'])
+    .expression((query) =>
+      query
+        .selectFrom('targets')
+        .select(({ val, lit }) => [
+          ...(['installation_id', 'level', 'place'] as const),
+          val(sealed).as('sealed_secret'),
+          lit(createdAt).as('updated_at'),
+        ])
+        .where((row) => row.and(targetKey(name))),
+    )
+    .onConflict((conflict) => conflict.columns(['installation_id', 'level', 'place']).doNothing())
+    .execute();
+}
+
+/** Replaces the secret of an existing target. */
+export async function writeWebhookSecret(
+  database: Database,
+  vault: Pick<Vault, 'seal'>,
+  name: TargetName,
+  { secret, previous, createdAt }: WebhookSecret,
+): Promise<void> {
+  const values = {
+    sealed_secret: vault.seal(webhookSecretPlace('sealed_secret', name), secret),
+    sealed_previous: previous
+      ? vault.seal(webhookSecretPlace('sealed_previous', name), previous.secret)
+      : null,
+    previous_until: previous?.until ?? null,
+    updated_at: createdAt,
+  };
+  await database
+    .insertInto('webhook_secrets')
+    .values({ ...targetKey(name), ...values })
+    .onConflict((conflict) => conflict.columns(['installation_id', 'level', 'place']).doUpdateSet(values))
+    .execute();
+}

@@ -1,0 +1,256 @@
+/**
+ * Webhook secrets (docs/contract/webhooks.md#secret): one for each target, made at first use,
+ * revealed on request, and rotated at once or with an overlap in which both secrets sign.
+ *
+ * Sealed at rest. `signing` runs for each attempt of each webhook, so a bounded number of opened
+ * secrets is cached. A change invalidates them after its commit and before its answer: requests
+ * signed after the answer to a rotation carry the new secret. The control listener's routes
+ * authorize callers.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Actor } from '../../../model/actor.ts';
+import { entryCache } from '../../../model/entry-cache.ts';
+import { type RandomBytes, signingSecret } from '../../../model/identifiers.ts';
+import type { TargetName } from '../../../model/installation.ts';
+import { isRuntime } from '../../../model/principal.ts';
+import { unknownTarget } from '../../../model/unknown-name-errors.ts';
+import type { GroupCommit } from '../../database/group-commit.ts';
+import { announce } from '../../database/notices.ts';
+import type { Sequence } from '../../database/sequence.ts';
+import type { Database } from '../../database/tables.ts';
+import { inTransaction } from '../../database/transaction.ts';
+import { type AuditEntry, insertAudit } from '../audit-rows.ts';
+import { holdInstallation, readTarget, type SealedInstallation } from '../installations/target-rows.ts';
+import type { Vault } from '../vault/vault.ts';
+import {
+  insertWebhookSecret,
+  readWebhookSecret,
+  type WebhookSecret,
+  writeWebhookSecret,
+} from './webhook-secret-rows.ts';
+
+/** Opened secrets in the cache, of all installations together. */
+const SECRETS_CACHED = 20_000;
+
+/**
+ * Installations to whose code secrets were revealed, and the number of secrets remembered for each.
+ */
+const SHOWN_TO_MAX = 2_000;
+const SHOWN_MAX = 8;
+
+/** Bounds of the overlap of a rotation. */
+export const OVERLAP_SECONDS_MIN = 60;
+export const OVERLAP_SECONDS_MAX = 7 * 24 * 60 * 60;
+
+const NONE: readonly string[] = [];
+
+/** Form of a secret given by the caller: printable ASCII without spaces, which survives copying. */
+export const OWN_SECRET_CHARS_MIN = 24;
+export const OWN_SECRET_CHARS_MAX = 256;
+export const OWN_SECRET = /^[\x21-\x7e]*$/;
+
+export interface WebhookSecretsParts {
+  readonly database: Database;
+  readonly vault: Vault;
+  /** Targets that need their first secret at the same time share commits. */
+  readonly commits: GroupCommit;
+  readonly clock: () => number;
+  readonly randomBytes: RandomBytes;
+  /** Numbers the entries of the audit. */
+  readonly auditIds: Sequence;
+}
+
+/** Options of a rotation. */
+export interface Rotation {
+  /** A secret given by the caller; generated if absent. */
+  readonly secret?: string | undefined;
+  /** How long the previous secret continues to sign; 0 if absent. */
+  readonly overlapMs?: number | undefined;
+}
+
+/** The opened secrets of a target, as `signing` returns them. */
+interface Opened {
+  readonly alone: readonly [string];
+  readonly both?: { readonly secrets: readonly [string, string]; readonly until: number };
+}
+
+export class WebhookSecrets {
+  readonly #parts: WebhookSecretsParts;
+  /**
+   * By installation, then by level and place, so that all entries of an installation are dropped at
+   * once.
+   */
+  readonly #opened = new LRUCache<string, ReadonlyMap<string, Opened>>({
+    maxSize: SECRETS_CACHED,
+    sizeCalculation: ({ size }) => size,
+  });
+  /**
+   * Secrets revealed to an installation's code, the latest last. In memory, because isolates do not
+   * outlive this process.
+   */
+  readonly #shown = entryCache<readonly string[]>(SHOWN_TO_MAX);
+  /** Reads in flight, shared by concurrent callers. */
+  readonly #reading = new Map<string, Promise<Opened>>();
+
+  constructor(parts: WebhookSecretsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The secrets that sign, the newest first: two during an overlap, else one. Makes the first
+   * secret if there is none.
+   *
+   * @throws `INSTALLATION_UNKNOWN` if there is no such target
+   */
+  async signing(name: TargetName): Promise<readonly string[]> {
+    const opened = this.#openedOf(name) ?? (await this.#read(name));
+    const { alone, both } = opened;
+    return both !== undefined && this.#parts.clock() < both.until ? both.secrets : alone;
+  }
+
+  /**
+   * Returns the secret, with an audit entry; makes it if there is none. @throws
+   * `INSTALLATION_UNKNOWN`
+   */
+  reveal(name: TargetName, by: Actor): Promise<WebhookSecret> {
+    return this.#change(name, by, async (transaction, now) => {
+      const { vault } = this.#parts;
+      await insertWebhookSecret(transaction, vault, name, { secret: this.#fresh(), createdAt: now });
+      const secret = await readWebhookSecret(transaction, vault, name, { now });
+      if (secret === undefined) throw unknownTarget(name);
+      return { secret, entry: { action: 'webhook.reveal' } };
+    });
+  }
+
+  /**
+   * Replaces the secret. The previous one signs for `overlapMs` more; an older one stops at once.
+   *
+   * @throws `INSTALLATION_UNKNOWN`
+   */
+  rotate(name: TargetName, { secret: own, overlapMs = 0 }: Rotation, by: Actor): Promise<WebhookSecret> {
+    return this.#change(name, by, async (transaction, now) => {
+      const { vault } = this.#parts;
+      const before = await readWebhookSecret(transaction, vault, name, { now, use: 'toReplace' });
+      const fresh = own ?? this.#fresh();
+      // Rotating to the same secret leaves only one.
+      const goesOn = before !== undefined && before.secret !== fresh && overlapMs > 0;
+      const secret: WebhookSecret = {
+        secret: fresh,
+        createdAt: now,
+        ...(goesOn && { previous: { secret: before.secret, until: now + overlapMs } }),
+      };
+      await writeWebhookSecret(transaction, vault, name, secret);
+      const details = { own: own !== undefined, ...(goesOn && { overlapSeconds: overlapMs / 1_000 }) };
+      return { secret, entry: { action: 'webhook.rotate', details } };
+    });
+  }
+
+  /**
+   * Secrets revealed to an installation's code, for redaction of its logs. The same array until
+   * another secret is revealed.
+   */
+  shownTo(installationId: string): readonly string[] {
+    return this.#shown.get(installationId) ?? NONE;
+  }
+
+  /**
+   * Invalidates the secrets of an installation. Called after the commit of a change, before its
+   * answer.
+   */
+  forgetInstallation(installationId: string): void {
+    // A read in flight may have seen the state before the change.
+    this.#reading.clear();
+    this.#opened.delete(installationId);
+  }
+
+  /** Invalidates all secrets. */
+  forget(): void {
+    this.#reading.clear();
+    this.#opened.clear();
+  }
+
+  #showTo(installationId: string, secret: string): void {
+    const shown = this.shownTo(installationId);
+    if (!shown.includes(secret)) this.#shown.set(installationId, [...shown, secret].slice(-SHOWN_MAX));
+  }
+
+  #openedOf({ installationId, level, place }: TargetName): Opened | undefined {
+    return this.#opened.get(installationId)?.get(`${level} ${place}`);
+  }
+
+  #cache({ installationId, level, place }: TargetName, opened: Opened): void {
+    const others = this.#opened.get(installationId) ?? [];
+    this.#opened.set(installationId, new Map([...others, [`${level} ${place}`, opened]]));
+  }
+
+  async #read(name: TargetName): Promise<Opened> {
+    const key = `${name.installationId} ${name.level} ${name.place}`;
+    const known = this.#reading.get(key);
+    if (known !== undefined) return known;
+    const reading = this.#readOrMake(name);
+    this.#reading.set(key, reading);
+    try {
+      const opened = await reading;
+      if (this.#reading.get(key) === reading) this.#cache(name, opened);
+      return opened;
+    } finally {
+      if (this.#reading.get(key) === reading) this.#reading.delete(key);
+    }
+  }
+
+  async #readOrMake(name: TargetName): Promise<Opened> {
+    const { database, vault, commits, clock } = this.#parts;
+    const now = clock();
+    const found = await readWebhookSecret(database, vault, name, { now });
+    if (found !== undefined) return openedOf(found);
+    const made = await commits.run(async (transaction) => {
+      await insertWebhookSecret(transaction, vault, name, { secret: this.#fresh(), createdAt: now });
+      return readWebhookSecret(transaction, vault, name, { now });
+    });
+    if (made === undefined) throw unknownTarget(name);
+    return openedOf(made);
+  }
+
+  /** Runs `work` and writes its audit entry in one transaction that locks the installation. */
+  async #change(
+    name: TargetName,
+    by: Actor,
+    work: (
+      transaction: Database,
+      now: number,
+    ) => Promise<{ secret: WebhookSecret; entry: Pick<AuditEntry, 'action' | 'details'> }>,
+  ): Promise<WebhookSecret> {
+    const { database, clock, auditIds } = this.#parts;
+    const secret = await inTransaction(database, async (transaction) => {
+      const now = clock();
+      const target = await hold(transaction, name);
+      const { secret, entry } = await work(transaction, now);
+      const { installationId, level, place, organization, integration } = target;
+      const about = { organization, integration, target: { installationId, level, place } };
+      const id = auditIds.next(now);
+      await insertAudit(transaction, { id, at: now, by, entry: { ...entry, ...about } });
+      await announce(transaction, 'webhookSecrets', installationId);
+      return secret;
+    });
+    this.forgetInstallation(name.installationId);
+    if (isRuntime(by.principal)) this.#showTo(name.installationId, secret.secret);
+    return secret;
+  }
+
+  #fresh(): string {
+    return signingSecret(this.#parts.randomBytes);
+  }
+}
+
+/** Locks the installation and reads the target. @throws `INSTALLATION_UNKNOWN` */
+async function hold(transaction: Database, name: TargetName): Promise<SealedInstallation> {
+  const held = await holdInstallation(transaction, name.installationId);
+  const target = held && (await readTarget(transaction, name));
+  if (!target) throw unknownTarget(name);
+  return target;
+}
+
+const openedOf = ({ secret, previous }: WebhookSecret): Opened => ({
+  alone: [secret],
+  ...(previous && { both: { secrets: [secret, previous.secret], until: previous.until } }),
+});

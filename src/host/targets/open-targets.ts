@@ -1,0 +1,37 @@
+/**
+ * Composes the targets layer over an open store: the resolver, which the store's change notices
+ * invalidate, and runtime tokens.
+ */
+import type { Limits } from '../../limits.ts';
+import type { Store } from '../store/store.ts';
+import { RuntimeTokenMint, RuntimeTokens } from './runtime-tokens.ts';
+import { type Origins, TargetResolver } from './target-resolver.ts';
+
+export interface OpenTargetsOptions {
+  readonly origins: Origins;
+  readonly limits: Limits;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+export interface OpenTargets {
+  readonly targets: TargetResolver;
+  readonly runtimeTokens: RuntimeTokens;
+}
+
+/** Call it before the first change of the store: the resolver caches from then on. */
+export function openTargets(
+  {
+    changes,
+    targetSource: source,
+    runtimeTokenKeys: keys,
+  }: Pick<Store, 'changes' | 'targetSource' | 'runtimeTokenKeys'>,
+  { origins, limits, clock }: OpenTargetsOptions,
+): OpenTargets {
+  const mint = new RuntimeTokenMint(keys);
+  const targets = new TargetResolver({ source, mint, origins, limits, clock });
+  changes.on('integration', (integration) => targets.forget(integration));
+  changes.on('installation', (installationId) => targets.forgetInstallation(installationId));
+  changes.on('missed', () => targets.forgetAll());
+  return { targets, runtimeTokens: new RuntimeTokens({ keys, source, clock }) };
+}

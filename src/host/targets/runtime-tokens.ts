@@ -1,0 +1,116 @@
+/**
+ * Runtime tokens (docs/decisions/runtime-tokens.md): mints them for targets, and resolves them into
+ * principals.
+ *
+ * A valid signature alone is not enough: the integration and the target must still exist, or a
+ * token would outlive them. A paused installation keeps the tokens of its calls in flight; since no
+ * further call can start, they expire soon.
+ */
+
+import type { ApiTokens } from '../../model/environment.ts';
+import { type TargetName, wholeInstallation } from '../../model/installation.ts';
+import { SCOPES } from '../../model/manifest/scope.ts';
+import type { RuntimePrincipal } from '../../model/principal.ts';
+import {
+  mintRuntimeToken,
+  type ReadRuntimeToken,
+  type RuntimeClaims,
+  type RuntimeTokenKeys,
+  readRuntimeToken,
+} from '../../model/runtime-token-format.ts';
+import type { TargetSource } from '../store/target-source.ts';
+
+/** Bounds the size of a token: the manifest of an old version may name scopes that do not exist. */
+const KNOWN_SCOPES: ReadonlySet<string> = new Set(SCOPES);
+
+/** The integration and target for which tokens are minted. */
+export interface RuntimeTokenSubject {
+  readonly integration: string;
+  /** When the integration was first published, in milliseconds since 1970. */
+  readonly since: number;
+  /** Number of the version that runs. */
+  readonly version: number;
+  readonly scopes: readonly string[];
+  /** Absent for a deleted target: no installation token is minted. */
+  readonly target?: TargetName;
+}
+
+/** A valid token: its principal and claims. */
+export interface RuntimeGrant {
+  readonly principal: RuntimePrincipal;
+  readonly claims: RuntimeClaims;
+  /** The organization of the installation; absent for an integration token. */
+  readonly organization?: string;
+}
+
+/** Mints the tokens of targets. */
+export class RuntimeTokenMint {
+  readonly #keys: RuntimeTokenKeys;
+
+  constructor(keys: RuntimeTokenKeys) {
+    this.#keys = keys;
+  }
+
+  /** @param expiresAt unix seconds */
+  tokens(subject: RuntimeTokenSubject, expiresAt: number): ApiTokens {
+    const { integration, since, version, scopes: named, target } = subject;
+    const scopes = [...new Set(named)].filter((scope) => KNOWN_SCOPES.has(scope));
+    const claims = { integration, since, version, scopes, expiresAt };
+    return {
+      integration: mintRuntimeToken(this.#keys, { ...claims, kind: 'integration' }),
+      ...(target && {
+        installation: mintRuntimeToken(this.#keys, { ...claims, kind: 'installation', target }),
+      }),
+    };
+  }
+}
+
+export interface RuntimeTokensParts {
+  readonly keys: RuntimeTokenKeys;
+  readonly source: Pick<TargetSource, 'firstPublishedAt' | 'organizationOf'>;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+/** Verifies and resolves runtime tokens. */
+export class RuntimeTokens {
+  readonly #parts: RuntimeTokensParts;
+
+  constructor(parts: RuntimeTokensParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Verifies a token and returns its claims; does not check whether integration and target still
+   * exist.
+   */
+  read(token: string): ReadRuntimeToken {
+    return readRuntimeToken(this.#parts.keys, token, this.#parts.clock());
+  }
+
+  /**
+   * @returns the principal of these claims; undefined if the integration or the target was deleted
+   */
+  async grant(claims: RuntimeClaims): Promise<RuntimeGrant | undefined> {
+    const { integration, since } = claims;
+    if ((await this.#parts.source.firstPublishedAt(integration)) !== since) return undefined;
+    if (claims.kind === 'integration') return { principal: { kind: 'integration', integration }, claims };
+    const { target } = claims;
+    const { installationId } = target;
+    const organization = await this.#organizationOf(target, integration);
+    if (organization === undefined) return undefined;
+    const principal = { kind: 'installation', integration, installationId, target } as const;
+    return { principal, claims, organization };
+  }
+
+  /**
+   * A token of a space or site target ends with that target, even if the rest of the installation
+   * stays.
+   */
+  async #organizationOf(target: TargetName, integration: string): Promise<string | undefined> {
+    const { source } = this.#parts;
+    const organization = await source.organizationOf(target, integration);
+    if (organization === undefined || target.level === 'organization') return organization;
+    return source.organizationOf(wholeInstallation(target.installationId), integration);
+  }
+}
