@@ -191,12 +191,12 @@ async function oneByOne(names: readonly string[], run: Run): Promise<Phase[]> {
 async function combined(names: readonly string[], minutes: number, run: Run): Promise<Phase[]> {
   const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
   console.log(`Seed ${seed}.`);
-  const chance = new Chance(seed);
+  const random = new Chance(seed);
   const phases = [await run('quiet', [], QUIET_MS)];
   const endAt = performance.now() + minutes * 60_000;
   while (performance.now() < endAt) {
-    const count = 1 + chance.below(TOGETHER_MAX);
-    const chosen = Array.from({ length: count }, () => chance.pick(names));
+    const count = 1 + random.below(TOGETHER_MAX);
+    const chosen = Array.from({ length: count }, () => random.pick(names));
     phases.push(await run([...new Set(chosen)].join(' + '), [...new Set(chosen)], COMBINATION_MS));
   }
   phases.push(await run('quiet', [], QUIET_MS));

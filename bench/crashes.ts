@@ -16,7 +16,7 @@ const { lost, neverPosted, postedTwice, misrouted, partialBatches, badSignatures
   await crashRounds({
     rounds: Number(values.rounds),
     events: Number(values.events),
-    chance: Math.random,
+    random: Math.random,
     onRound: (round, acknowledged) => console.log(`crash ${round}: ${acknowledged} acknowledged`),
   });
 console.table({

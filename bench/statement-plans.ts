@@ -64,13 +64,13 @@ export interface CheckedPlans {
 export async function checkPlans(url: string, folder: string, place: Posted): Promise<CheckedPlans> {
   const options = { url, connections: 2, folder, node: randomUUID() };
   const engine = new PostgresEngine({
-    ...{ ...options, ticks: () => performance.now(), wall: () => Date.now(), note: () => undefined },
+    ...{ ...options, monotonicNow: () => performance.now(), wall: () => Date.now(), note: () => undefined },
   });
   const database = await engine.open();
   const texts = new Set<string>();
   const end = noteTexts(texts);
   try {
-    await life(database, engine.clock, place);
+    await life(database, engine.wallNow, place);
   } finally {
     end();
   }
@@ -85,13 +85,13 @@ export async function checkPlans(url: string, folder: string, place: Posted): Pr
 }
 
 /** Every operation on deliveries and events whose cost may grow with them. */
-async function life(database: Database, clock: () => number, place: Posted): Promise<void> {
+async function life(database: Database, wallNow: () => number, place: Posted): Promise<void> {
   const { organization, site } = place;
   await new SubscriberRows(database).inReach({ organization, level: 'site', place: site });
   const commits = new GroupCommit(database);
   const deliveryFeed = { isFollowed: false, committed: () => undefined };
   const backlog = { change: () => undefined } as unknown as Backlog;
-  const parts = { commits, clock, backlog, deliveryFeed };
+  const parts = { commits, wallNow, backlog, deliveryFeed };
   const auditIds = new Sequence(randomBytes);
   const outbox = new EventOutbox({ ...parts, auditIds, randomBytes });
   const claims = new DeliveryClaims({ ...parts, limits: { deliveryLeaseMs: LEASE_MS } });
@@ -99,13 +99,13 @@ async function life(database: Database, clock: () => number, place: Posted): Pro
   const events = Array.from({ length: MANY }, (_, index) => eventAt(place, index));
   const addressee = await addresseeAt(database, place);
   const recipients = events.map(() => ({ addressees: [addressee], absentees: [] }));
-  const answer = await outbox.insert({ events, recipients, arrivedAt: clock() - 1_000 });
+  const answer = await outbox.insert({ events, recipients, arrivedAt: wallNow() - 1_000 });
   if (answer.kind === 'conflict') throw new Error('An event was there before.');
-  await queue.due(addressee.endpoint, clock(), MANY);
-  await queue.dueEndpoints({ limit: MANY }, clock());
+  await queue.due(addressee.endpoint, wallNow(), MANY);
+  await queue.dueEndpoints({ limit: MANY }, wallNow());
   const claimed = await claims.claim(
     answer.waiting.map(({ id }) => id),
-    clock() + 1_000,
+    wallNow() + 1_000,
   );
   if (claimed.length !== MANY) throw new Error('Other deliveries than those inserted were claimed.');
   const payload = { destination: 'https://example.com/', payload: '{}', revision: '1@1' };

@@ -20,7 +20,7 @@ export interface GlobalOptions {
   readonly profile?: string;
 }
 
-export interface ProgramParts {
+export interface ProgramDeps {
   readonly entries: readonly (Command | CommandGroup)[];
   readonly version: string;
   run(command: Command, input: Readonly<Record<string, unknown>>, globals: GlobalOptions): Promise<void>;
@@ -51,40 +51,40 @@ export const EXIT_MEANINGS = {
 export const exitsOf = (exits: ExitMeanings): readonly (readonly [string, string])[] =>
   Object.entries({ ...EXIT_MEANINGS, ...exits });
 
-export function makeProgram(parts: ProgramParts): Parser {
+export function makeProgram(deps: ProgramDeps): Parser {
   const root = new Parser('annex')
     .description(SUMMARY)
-    .version(parts.version, '-V, --version', 'print the version')
+    .version(deps.version, '-V, --version', 'print the version')
     .helpCommand(false)
     .addHelpText('after', helpTail(EXAMPLES));
-  settle(root, parts);
+  settle(root, deps);
   for (const [flags, help] of GLOBAL_OPTIONS) root.option(flags, help);
-  for (const entry of parts.entries) {
-    if (isGroup(entry)) root.addCommand(groupParser(root, entry, parts));
-    else root.addCommand(commandParser(root, entry, parts));
+  for (const entry of deps.entries) {
+    if (isGroup(entry)) root.addCommand(groupParser(root, entry, deps));
+    else root.addCommand(commandParser(root, entry, deps));
   }
   return root;
 }
 
-function groupParser(root: Parser, group: CommandGroup, parts: ProgramParts): Parser {
+function groupParser(root: Parser, group: CommandGroup, deps: ProgramDeps): Parser {
   const parser = new Parser(group.name)
     .summary(group.summary)
     .description(paragraphs(group))
     .helpCommand(false)
     .addHelpText('after', helpTail(group.examples));
-  settle(parser, parts);
-  for (const command of group.commands) parser.addCommand(commandParser(root, command, parts));
+  settle(parser, deps);
+  for (const command of group.commands) parser.addCommand(commandParser(root, command, deps));
   return parser;
 }
 
-function commandParser(root: Parser, command: Command, parts: ProgramParts): Parser {
+function commandParser(root: Parser, command: Command, deps: ProgramDeps): Parser {
   const parser = new Parser(command.name)
     .summary(command.summary)
     .description(paragraphs(command))
     .helpCommand(false)
     .allowExcessArguments(false)
     .addHelpText('after', helpTail(command.examples, command.exits));
-  settle(parser, parts);
+  settle(parser, deps);
   const keys = Object.keys(command.arguments);
   for (const [key, spec] of Object.entries(command.arguments)) {
     const word = `${kebab(key)}${spec.variadic ? '...' : ''}`;
@@ -102,7 +102,7 @@ function commandParser(root: Parser, command: Command, parts: ProgramParts): Par
     const options = Object.fromEntries(
       Object.entries(command.options).map(([key, spec]) => [key, givenValue(parser.opts()[key], spec)]),
     );
-    await parts.run(command, { ...values, ...options }, root.opts());
+    await deps.run(command, { ...values, ...options }, root.opts());
   });
   return parser;
 }
@@ -166,7 +166,7 @@ function usageText(parser: Parser): string {
 }
 
 /** Errors are thrown, and texts go where the caller says. */
-function settle(parser: Parser, { writeOut, writeError, columns }: ProgramParts): void {
+function settle(parser: Parser, { writeOut, writeError, columns }: ProgramDeps): void {
   parser
     .exitOverride((error) => {
       USAGES.set(error, usageText(parser));

@@ -21,7 +21,7 @@ const WORKER = programPath('./main', import.meta.url);
 /** What a stop takes beyond the calls in flight: connections, cells, the database. */
 const STOP_MARGIN_MS = 8_000;
 
-export interface ServeParts {
+export interface ServeDeps {
   readonly flags: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
@@ -37,29 +37,29 @@ export interface ServeParts {
  * @returns when everything is stopped
  * @throws ConfigError, or what kept the service from starting or stopping
  */
-export async function serve(parts: ServeParts): Promise<void> {
+export async function serve(deps: ServeDeps): Promise<void> {
   const link = WorkerLink.open();
-  const config = readConfig(parts.flags, parts.env);
-  if (link !== undefined) await runWorker(config, link, parts);
-  else if (config.workers > 1) await runSupervisor(config, parts);
-  else await runNode(config, parts);
+  const config = readConfig(deps.flags, deps.env);
+  if (link !== undefined) await runWorker(config, link, deps);
+  else if (config.workers > 1) await runSupervisor(config, deps);
+  else await runNode(config, deps);
 }
 
 /** The only node of this machine. */
-async function runNode(config: Config, parts: ServeParts): Promise<void> {
-  const starting = startService(config, parts.log, { keepAdminToken: keeper(config) });
-  const aborted = abortOf(parts.signal);
+async function runNode(config: Config, deps: ServeDeps): Promise<void> {
+  const starting = startService(config, deps.log, { keepAdminToken: keeper(config) });
+  const aborted = abortOf(deps.signal);
   const service = await Promise.race([starting, aborted]);
   // A signal during the start does not wait for it: nothing was acknowledged yet.
   if (service === undefined) return void starting.then((late) => late.stop()).catch(() => undefined);
-  announceAdminToken(config, service, parts);
-  logReady(config, { control: service.controlUrl, public: service.publicUrl }, parts);
-  await stoppedBySignal(parts, () => service.stop());
+  announceAdminToken(config, service, deps);
+  logReady(config, { control: service.controlUrl, public: service.publicUrl }, deps);
+  await stoppedBySignal(deps, () => service.stop());
 }
 
 /** One node of several. The supervisor logs for all of them when they start and stop. */
-async function runWorker(config: Config, link: WorkerLink, parts: ServeParts): Promise<void> {
-  const log = parts.log.child({ worker: link.index });
+async function runWorker(config: Config, link: WorkerLink, deps: ServeDeps): Promise<void> {
+  const log = deps.log.child({ worker: link.index });
   const starting = startService(withOwnUsers(config, link.index), log, {
     exposition: (registry) => link.machineMetrics(registry),
     keepAdminToken: keeper(config),
@@ -69,23 +69,23 @@ async function runWorker(config: Config, link: WorkerLink, parts: ServeParts): P
     starting.then((service) => service.stop()).then(stopped.resolve, stopped.reject);
   });
   const service = await starting;
-  announceAdminToken(config, service, parts);
+  announceAdminToken(config, service, deps);
   link.ready({ control: service.controlUrl, public: service.publicUrl });
   await stopped.promise;
 }
 
-async function runSupervisor(config: Config, parts: ServeParts): Promise<void> {
+async function runSupervisor(config: Config, deps: ServeDeps): Promise<void> {
   const supervisor = new Supervisor({
     program: WORKER,
-    flags: parts.flags,
+    flags: deps.flags,
     workers: config.workers,
     killAfterMs: config.limits.stopMs + STOP_MARGIN_MS,
-    log: parts.log,
+    log: deps.log,
   });
   // A start can be stopped as well: it would leave workers that are about to listen.
-  const stopped = stoppedBySignal(parts, () => supervisor.stop());
+  const stopped = stoppedBySignal(deps, () => supervisor.stop());
   const serving = supervisor.start().then((urls) => {
-    logReady(config, urls, parts);
+    logReady(config, urls, deps);
     return stopped;
   });
   await Promise.race([serving, stopped]);
@@ -96,13 +96,13 @@ function withOwnUsers(config: Config, index: number): Config {
   return { ...config, cellUser: config.cellUser + index * (CELL_USERS + BUNDLER_USERS) };
 }
 
-function logReady(config: Config, urls: ListenerUrls, { log, ready }: ServeParts): void {
+function logReady(config: Config, urls: ListenerUrls, { log, ready }: ServeDeps): void {
   const { dataFolder, workers } = config;
   log.info({ ...urls, data: dataFolder, ...(workers > 1 && { workers }) }, 'annex is ready');
   ready?.(config, urls);
 }
 
-async function stoppedBySignal({ signal, log }: ServeParts, stop: () => Promise<void>): Promise<void> {
+async function stoppedBySignal({ signal, log }: ServeDeps, stop: () => Promise<void>): Promise<void> {
   await abortOf(signal);
   log.info({ signal: signal.reason }, 'stopping');
   await stop();
@@ -120,7 +120,7 @@ function abortOf(signal: AbortSignal): Promise<void> {
 function announceAdminToken(
   { dataFolder }: Config,
   { firstAdminToken }: Service,
-  { announce }: ServeParts,
+  { announce }: ServeDeps,
 ): void {
   if (firstAdminToken === undefined) return;
   const file = join(dataFolder, TOKEN_FILE);

@@ -14,20 +14,20 @@ import { DatabaseUnavailable } from './database/unavailable.ts';
 
 export async function engineOf(
   { dataFolder: folder, databaseUrl: url, databaseConnections: connections, acceptLoss }: Config,
-  { log, time: { clock, ticks } }: { readonly log: Logger; readonly time: ServiceTime },
+  { log, time: { wallNow, monotonicNow } }: { readonly log: Logger; readonly time: ServiceTime },
 ): Promise<Engine> {
   const note: Note = (level, message, cause) =>
     log[level](cause === undefined ? {} : { err: cause }, message);
   if (url === undefined)
     return new SqliteEngine({
-      ...{ folder, clock, version: VERSION, acceptLoss, note },
+      ...{ folder, wallNow, version: VERSION, acceptLoss, note },
       onWal: ({ level, message }) => log[level](message),
       onIntegrity: ({ level, message, details }) => log[level](details, message),
     });
   // Loaded here: a service on SQLite starts without it.
   const { PostgresEngine } = await import('./database/postgres/postgres-engine.ts');
   return new PostgresEngine({
-    ...{ url, connections, folder, ticks, wall: clock, node: randomUUID(), version: VERSION, note },
+    ...{ url, connections, folder, monotonicNow, wall: wallNow, node: randomUUID(), version: VERSION, note },
   });
 }
 

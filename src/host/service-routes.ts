@@ -22,7 +22,7 @@ import { CallerStatements } from './targets/caller-statements.ts';
 import type { OpenTargets } from './targets/open-targets.ts';
 
 /** What the routes are registered with. */
-export interface RouteParts {
+export interface RouteDeps {
   readonly processes: Processes;
   readonly store: Store;
   readonly targets: OpenTargets;
@@ -36,7 +36,7 @@ export interface RouteParts {
 }
 
 export function registerRoutes(
-  { config, limits, metrics, exposition, origins, clock, ticks, after }: Base,
+  { config, limits, metrics, exposition, origins, wallNow, monotonicNow, after }: Base,
   {
     processes,
     store,
@@ -47,13 +47,13 @@ export function registerRoutes(
     publisher,
     delivery,
     product,
-  }: RouteParts,
+  }: RouteDeps,
 ): void {
   const { publicUrl, contentUrl, oauthCallback, trustedProxies } = config;
   const { dispatch, log: observer } = calls;
   const { tokens } = store;
   const scripts = new PublishedScripts(dispatch);
-  const credentials = new Credentials({ tokens, runtimeTokens, limits, trustedProxies, clock: ticks });
+  const credentials = new Credentials({ tokens, runtimeTokens, limits, trustedProxies, monotonicNow });
   const limitMet = (limit: LimitName) => metrics.limitMet(limit);
   const followers = new Followers({ limits, after, limitMet });
   // Followers of what is gone, or whose token is.
@@ -61,7 +61,16 @@ export function registerRoutes(
   store.changes.on('tokens', () => followers.check());
   store.changes.on('missed', () => followers.check());
   const { registry } = store;
-  const shared = { limits, clock: ticks, credentials, targets, dispatch, scripts, observer, limitMet };
+  const shared = {
+    limits,
+    monotonicNow,
+    credentials,
+    targets,
+    dispatch,
+    scripts,
+    observer,
+    limitMet,
+  };
   controlRoutes(listeners.control, {
     ...store,
     ...delivery,
@@ -74,7 +83,7 @@ export function registerRoutes(
   });
   publicRoutes(listeners.public, {
     ...shared,
-    ...{ registry, trustedProxies, now: clock },
+    ...{ registry, trustedProxies, wallNow },
     spent: store.spentSignatures,
     ...(oauthCallback !== undefined && {
       oauth: { targets, usedOAuthStates: store.usedOAuthStates, origins, hasOwnHost: oauthCallback !== 'on' },
@@ -90,16 +99,16 @@ export function registerRoutes(
  * @param stops gets the end of the client
  */
 export function createProduct(
-  { config, limits, metrics, origins, clock, after }: Base,
+  { config, limits, metrics, origins, wallNow, after }: Base,
   { registry, statementKeys: keys }: Store,
   stops: (() => void | Promise<void>)[],
-): Pick<RouteParts, 'product'> {
+): Pick<RouteDeps, 'product'> {
   const { productApi: base, productScopes: scopes } = config;
   if (base === undefined) return {};
   const client = new ProductClient({ base, limits, after });
   stops.push(() => client.close());
   watchProduct(metrics.registry, client);
   const ownerOf = async (name: string) => (await registry.integration(name))?.organization;
-  const statements = new CallerStatements({ keys, ownerOf, origins, audience: base, clock, randomBytes });
+  const statements = new CallerStatements({ keys, ownerOf, origins, audience: base, wallNow, randomBytes });
   return { product: { client, statements, ...(scopes && { scopes }) } };
 }

@@ -37,7 +37,7 @@ import { publishBuiltIns } from './publish/built-ins.ts';
 import { Publisher } from './publish/publish.ts';
 import { engineOf, reported } from './service-engine.ts';
 import { bundlersOf, type Processes, prepareProcesses } from './service-processes.ts';
-import { createProduct, type RouteParts, registerRoutes } from './service-routes.ts';
+import { createProduct, type RouteDeps, registerRoutes } from './service-routes.ts';
 import { openStore, type Store } from './store/store.ts';
 import { openTargets } from './targets/open-targets.ts';
 import type { TargetResolver } from './targets/target-resolver.ts';
@@ -126,7 +126,7 @@ export async function startService(
     inspector: inspect && new (await import('./inspector/inspector.ts')).Inspector(inspect, config),
     ...time,
     // Nodes agree on that of their database.
-    clock: engine.clock,
+    wallNow: engine.wallNow,
     signingClock: engine.signingClock,
     ...(options.connect && { connect: options.connect }),
   };
@@ -221,11 +221,11 @@ async function stopService(
 }
 
 /** Both listeners, without routes; they do not listen yet. */
-function createListeners({ config, limits, log, metrics, ticks }: Base, isStopping: () => boolean) {
+function createListeners({ config, limits, log, metrics, monotonicNow }: Base, isStopping: () => boolean) {
   const { apiUrl, publicUrl, contentUrl, oauthCallback, controlHost, controlNames, trustedProxies } = config;
   const apiHost = apiUrl === undefined ? undefined : new URL(apiUrl).hostname;
   const requests = chunkedRequests({
-    rate: new SmallChunkRate(limits, ticks),
+    rate: new SmallChunkRate(limits, monotonicNow),
     trustedProxies,
     held: (address) => {
       metrics.limitMet('smallChunksPerSecond');
@@ -238,7 +238,7 @@ function createListeners({ config, limits, log, metrics, ticks }: Base, isStoppi
   const oauthUrl = oauthCallback === 'on' ? undefined : oauthCallback;
   const named = { answersTo: publicHosts(publicUrl, contentUrl, oauthUrl), hostSetting: PUBLIC_HOSTS };
   const open = listener({ ...shared, ...named, base: sharedBase(publicUrl) });
-  new ClientConnections({ limits, trustedProxies, clock: ticks }).guard(open.server);
+  new ClientConnections({ limits, trustedProxies, monotonicNow }).guard(open.server);
   return { control, public: open };
 }
 export type Listeners = ReturnType<typeof createListeners>;
@@ -259,12 +259,12 @@ function createOutbound({ config, limits, metrics, origins, after, connect }: Ba
   return { egress, webhooks: new WebhookClient({ ...shared, allowHttp, after }) };
 }
 
-function openServiceStore({ config, limits, log, clock }: Base, engine: Engine, webhooks: WebhookClient) {
+function openServiceStore({ config, limits, log, wallNow }: Base, engine: Engine, webhooks: WebhookClient) {
   return openStore({
     makeEngine: () => engine,
     folder: config.dataFolder,
     limits,
-    clock,
+    wallNow,
     randomBytes,
     keys: config.vaultKeys,
     webhookUrlRefusal: (url) => webhooks.refusalOf(url),
@@ -278,9 +278,9 @@ function startCalls(
   base: Base,
   { processes, store, egress }: { processes: Processes; store: Store; egress: Egress },
 ) {
-  const { config, limits, log, metrics, ticks, inspector } = base;
+  const { config, limits, log, metrics, monotonicNow, inspector } = base;
   const { build, cells } = processes;
-  const load = new HeavyInstallations(ticks);
+  const load = new HeavyInstallations(monotonicNow);
   const callLog = createCallLog(base, store);
   const pool = new Pool({
     build,
@@ -314,14 +314,14 @@ function startCalls(
 }
 export type Calls = ReturnType<typeof startCalls>;
 
-function createCallLog({ limits, log, metrics, clock, ticks, after }: Base, store: Store): CallLog {
+function createCallLog({ limits, log, metrics, wallNow, monotonicNow, after }: Base, store: Store): CallLog {
   return new CallLog({
     logs: store.logs,
     registry: store.registry,
     secrets: store.webhookSecrets,
     metrics,
-    clock,
-    ticks,
+    wallNow,
+    monotonicNow,
     after,
     linesKept: limits.logLinesPerInstallation,
     contained: (change) => log.warn(change, 'an installation may be crashing cells'),
@@ -375,13 +375,13 @@ async function listenOnBoth({ config, origins }: Base, listeners: Listeners) {
   return { controlUrl, publicUrl };
 }
 
-interface DeliverParts extends Pick<RouteParts, 'store' | 'targets' | 'calls'> {
+interface DeliverDeps extends Pick<RouteDeps, 'store' | 'targets' | 'calls'> {
   readonly webhooks: WebhookClient;
 }
 
 function createDelivery(
-  { limits, log, metrics, clock, signingClock, ticks, after }: Base,
-  { store, targets: { targets }, calls, webhooks }: DeliverParts,
+  { limits, log, metrics, wallNow, signingClock, monotonicNow, after }: Base,
+  { store, targets: { targets }, calls, webhooks }: DeliverDeps,
 ): OpenDelivery {
   return openDelivery({
     store,
@@ -390,9 +390,9 @@ function createDelivery(
     webhookClient: webhooks,
     callLog: calls.log,
     metrics: metrics.registry,
-    ...{ limits, clock, signingClock, ticks, after },
+    ...{ limits, wallNow, signingClock, monotonicNow, after },
     randomBytes,
-    chance: Math.random,
+    random: Math.random,
     limitMet: (limit) => metrics.limitMet(limit),
     onError: (cause, what) => reported(log, what)(cause),
   });

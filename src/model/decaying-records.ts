@@ -11,7 +11,7 @@ export interface DecayingRecord {
   at: number;
 }
 
-export interface DecayingRecordsParts<R> {
+export interface DecayingRecordsDeps<R> {
   readonly halfLifeMs: number;
   readonly keysMax: number;
   /** Multiplies each figure that fades by `left`, a number up to 1. */
@@ -19,12 +19,12 @@ export interface DecayingRecordsParts<R> {
 }
 
 export class DecayingRecords<R extends DecayingRecord> {
-  readonly #parts: DecayingRecordsParts<R>;
+  readonly #deps: DecayingRecordsDeps<R>;
   /** In the order of the last `put`. */
   readonly #records = new Map<string, R>();
 
-  constructor(parts: DecayingRecordsParts<R>) {
-    this.#parts = parts;
+  constructor(deps: DecayingRecordsDeps<R>) {
+    this.#deps = deps;
   }
 
   get size(): number {
@@ -45,7 +45,7 @@ export class DecayingRecords<R extends DecayingRecord> {
    * yet.
    */
   fade(record: R, now: number): void {
-    const { halfLifeMs, fade } = this.#parts;
+    const { halfLifeMs, fade } = this.#deps;
     fade(record, 0.5 ** (Math.max(0, now - record.at) / halfLifeMs));
     record.at = Math.max(now, record.at);
   }
@@ -54,7 +54,7 @@ export class DecayingRecords<R extends DecayingRecord> {
   put(key: string, record: R): R | undefined {
     this.#records.delete(key);
     this.#records.set(key, record);
-    if (this.#records.size <= this.#parts.keysMax) return undefined;
+    if (this.#records.size <= this.#deps.keysMax) return undefined;
     const [oldest] = this.#records;
     if (oldest === undefined) return undefined;
     this.#records.delete(oldest[0]);

@@ -111,7 +111,7 @@ export interface Environment {
 }
 
 /** A target with its credentials decrypted. */
-export interface TargetParts extends TargetName {
+export interface TargetDeps extends TargetName {
   readonly status: InstallationStatus;
   /** `oauth_credentials` included, where they are set. */
   readonly configuration: Readonly<Record<string, unknown>>;
@@ -120,7 +120,7 @@ export interface TargetParts extends TargetName {
 }
 
 /** The input of a target's environment, without the runtime tokens. */
-export interface EnvironmentParts {
+export interface EnvironmentDeps {
   /** Base URL of the API, without the version. */
   readonly apiEndpoint: string;
   readonly manifest: PublishedManifest;
@@ -136,7 +136,7 @@ export interface EnvironmentParts {
   /** URLs. */
   readonly previewImages: readonly string[];
   /** Absent at the integration's own endpoint. */
-  readonly installation?: TargetParts & {
+  readonly installation?: TargetDeps & {
     readonly organization: string;
     readonly spaceSelection: Selection;
     readonly siteSelection: Selection;
@@ -148,32 +148,32 @@ export interface EnvironmentParts {
   /**
    * The space or site installation that the environment is for; absent for the installation itself.
    */
-  readonly below?: TargetParts;
+  readonly below?: TargetDeps;
 }
 
 /** Builds the environment of a target, without its runtime tokens, which are renewed regularly. */
-export function buildEnvironment(parts: EnvironmentParts): Omit<Environment, 'apiTokens'> {
-  const { manifest, installation, below } = parts;
+export function buildEnvironment(deps: EnvironmentDeps): Omit<Environment, 'apiTokens'> {
+  const { manifest, installation, below } = deps;
   return {
-    apiEndpoint: parts.apiEndpoint,
-    secrets: named(manifest.secrets, parts.secrets),
-    signingSecrets: parts.signingSecrets,
+    apiEndpoint: deps.apiEndpoint,
+    secrets: named(manifest.secrets, deps.secrets),
+    signingSecrets: deps.signingSecrets,
     integration: {
       object: 'integration',
       name: manifest.name,
       title: manifest.title,
       description: manifest.description,
-      version: parts.version,
+      version: deps.version,
       visibility: manifest.visibility,
       target: manifest.target,
       verified: isVerified(manifest.organization),
       scopes: manifest.scopes,
       categories: manifest.categories,
       externalLinks: manifest.externalLinks,
-      previewImages: parts.previewImages,
-      owner: parts.owner,
+      previewImages: deps.previewImages,
+      owner: deps.owner,
       permissions: { admin: false },
-      urls: parts.urls,
+      urls: deps.urls,
     },
     ...(installation && installedMembers(manifest.name, installationView(installation), below)),
   };
@@ -186,7 +186,7 @@ export const isVerified = (organization: string): boolean => organization === BU
 function installedMembers(
   integration: string,
   installation: EnvironmentInstallation,
-  below: TargetParts | undefined,
+  below: TargetDeps | undefined,
 ) {
   const { id, target, space_selection } = installation;
   return {
@@ -201,7 +201,7 @@ function installedMembers(
   };
 }
 
-const targetView = ({ status, configuration, externalIds, urls }: TargetParts) => ({
+const targetView = ({ status, configuration, externalIds, urls }: TargetDeps) => ({
   status,
   configuration,
   externalIds,
@@ -216,7 +216,7 @@ const shown = ({ status, configuration, externalIds, urls }: EnvironmentTarget):
 });
 
 const installationView = (
-  installation: NonNullable<EnvironmentParts['installation']>,
+  installation: NonNullable<EnvironmentDeps['installation']>,
 ): EnvironmentInstallation => ({
   id: installation.installationId,
   target: { organization: installation.organization },
@@ -230,7 +230,7 @@ const installationView = (
 
 function placeView(
   integration: string,
-  below: TargetParts,
+  below: TargetDeps,
 ): Pick<Environment, 'spaceInstallation' | 'siteInstallation'> {
   const view = { integration, installation: below.installationId, ...targetView(below) };
   return below.level === 'space'

@@ -13,25 +13,25 @@ const DEBT_WINDOWS_MAX = 30;
 /** Tolerance for rounding errors. */
 const SLACK_MS = 0.001;
 
-export interface RateLimitParts {
+export interface RateLimitDeps {
   /** Tokens per window; also the burst after an idle window. */
   readonly timesMax: number;
   readonly windowMs: number;
   /** Monotonic clock, in milliseconds. */
-  readonly clock: () => number;
+  readonly monotonicNow: () => number;
 }
 
 export class RateLimit {
   readonly #windowMs: number;
   /** Time in which one token is refilled. */
   readonly #costMs: number;
-  readonly #clock: () => number;
+  readonly #monotonicNow: () => number;
   readonly #buckets = entryCache<{ fullAt: number }>(KEYS_MAX);
 
-  constructor({ timesMax, windowMs, clock }: RateLimitParts) {
+  constructor({ timesMax, windowMs, monotonicNow }: RateLimitDeps) {
     this.#windowMs = windowMs;
     this.#costMs = windowMs / timesMax;
-    this.#clock = clock;
+    this.#monotonicNow = monotonicNow;
   }
 
   /**
@@ -39,7 +39,7 @@ export class RateLimit {
    * @returns whether a token was taken
    */
   take(key: string, spareMs = 0): boolean {
-    const now = this.#clock();
+    const now = this.#monotonicNow();
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) {
       this.#buckets.set(key, { fullAt: now + this.#costMs });
@@ -57,7 +57,7 @@ export class RateLimit {
    * repaid
    */
   charge(key: string): number {
-    const now = this.#clock();
+    const now = this.#monotonicNow();
     const bucket = this.#buckets.get(key) ?? { fullAt: now };
     const fullAt = Math.max(now, bucket.fullAt) + this.#costMs;
     bucket.fullAt = Math.min(fullAt, now + DEBT_WINDOWS_MAX * this.#windowMs);
@@ -68,7 +68,7 @@ export class RateLimit {
   /** @returns whether `take` would be refused */
   isSpent(key: string): boolean {
     const bucket = this.#buckets.get(key);
-    return bucket !== undefined && !this.#hasRoom(bucket.fullAt - this.#clock());
+    return bucket !== undefined && !this.#hasRoom(bucket.fullAt - this.#monotonicNow());
   }
 
   #hasRoom(takenMs: number): boolean {

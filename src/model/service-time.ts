@@ -4,16 +4,16 @@
  */
 export interface ServiceTime {
   /** Wall clock: milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** Monotonic clock, in milliseconds. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
   /** Runs a function later; the timer keeps no process alive. @returns cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
 export const MACHINE_TIME: ServiceTime = {
-  clock: () => Date.now(),
-  ticks: () => performance.now(),
+  wallNow: () => Date.now(),
+  monotonicNow: () => performance.now(),
   after(ms, run) {
     const timer = setTimeout(run, ms).unref();
     return () => clearTimeout(timer);

@@ -23,10 +23,10 @@ const SECOND_MS = 1_000;
 export class SmallChunkRate {
   readonly #rate: RateLimit;
 
-  /** @param clock monotonic, in milliseconds */
-  constructor(limits: Pick<Limits, typeof LIMIT>, clock: () => number) {
+  /** @param monotonicNow monotonic, in milliseconds */
+  constructor(limits: Pick<Limits, typeof LIMIT>, monotonicNow: () => number) {
     const timesMax = Math.ceil(limits[LIMIT] / LOT);
-    this.#rate = new RateLimit({ timesMax, windowMs: SECOND_MS, clock });
+    this.#rate = new RateLimit({ timesMax, windowMs: SECOND_MS, monotonicNow });
   }
 
   /** Charges one lot. @returns for how many milliseconds the sender must not be read from */

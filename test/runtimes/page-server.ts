@@ -10,7 +10,7 @@ import { join, normalize } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
-export interface PageServerParts {
+export interface PageServerDeps {
   /** With `exercise.js`, and the package below `node_modules`. */
   readonly folder: string;
   /** Path of the package's module, below the folder. */
@@ -23,12 +23,12 @@ export interface PageServerParts {
 
 export class PageServer {
   readonly result: Promise<string>;
-  readonly #parts: PageServerParts;
+  readonly #deps: PageServerDeps;
   readonly #server: Server;
   #ended: (result: string) => void = () => {};
 
-  private constructor(parts: PageServerParts) {
-    this.#parts = parts;
+  private constructor(deps: PageServerDeps) {
+    this.#deps = deps;
     this.result = new Promise((resolve) => {
       this.#ended = resolve;
     });
@@ -37,8 +37,8 @@ export class PageServer {
     });
   }
 
-  static async start(parts: PageServerParts): Promise<PageServer> {
-    const server = new PageServer(parts);
+  static async start(deps: PageServerDeps): Promise<PageServer> {
+    const server = new PageServer(deps);
     await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve));
     return server;
   }
@@ -60,7 +60,7 @@ export class PageServer {
       response.end();
     } else if (path === '/') response.setHeader('content-type', 'text/html').end(this.#page());
     else {
-      const file = join(this.#parts.folder, normalize(path));
+      const file = join(this.#deps.folder, normalize(path));
       response.setHeader('content-type', 'text/javascript').end(await readFile(file));
     }
   }
@@ -69,7 +69,7 @@ export class PageServer {
     const stop = new AbortController();
     response.once('close', () => stop.abort());
     const passed = ['accept', 'content-type', 'if-match', 'if-none-match', 'last-event-id'];
-    const headers = new Headers({ authorization: `Bearer ${this.#parts.token}` });
+    const headers = new Headers({ authorization: `Bearer ${this.#deps.token}` });
     for (const name of passed) {
       const value = request.headers[name];
       if (typeof value === 'string') headers.set(name, value);
@@ -77,7 +77,7 @@ export class PageServer {
     const { method = 'GET' } = request;
     const body = method === 'GET' ? null : await text(request);
     const init = { method, headers, signal: stop.signal, ...(body && { body }) };
-    const answer = await fetch(`${this.#parts.control}${request.url}`, init);
+    const answer = await fetch(`${this.#deps.control}${request.url}`, init);
     for (const name of ['content-type', 'etag', 'annex-version', 'retry-after']) {
       const value = answer.headers.get(name);
       if (value !== null) response.setHeader(name, value);
@@ -91,12 +91,12 @@ export class PageServer {
   }
 
   #page(): string {
-    const imports = JSON.stringify({ imports: { '@annex/client': `/${this.#parts.client}` } });
+    const imports = JSON.stringify({ imports: { '@annex/client': `/${this.#deps.client}` } });
     return `<!doctype html><script type="importmap">${imports}</script><script type="module">
 const report = (text) => fetch('/result', { method: 'POST', body: text });
 try {
   const [client, { exercise }] = await Promise.all([import('@annex/client'), import('/exercise.js')]);
-  const done = await exercise(client, location.origin, undefined, ${JSON.stringify(this.#parts.given)});
+  const done = await exercise(client, location.origin, undefined, ${JSON.stringify(this.#deps.given)});
   await report(navigator.userAgent.replace(/.*(Chrome)/, '$1').replace(/ .*/, '') + ': ' + done);
 } catch (error) {
   await report('failed: ' + error.stack);

@@ -17,7 +17,7 @@ import { Annex } from '../../packages/client/src/index.ts';
 import { compile } from '../../packages/compile.ts';
 import { startTemporaryService } from '../../src/local/temporary-service.ts';
 import { signatureHeader } from '../../src/model/signature.ts';
-import { PageServer, type PageServerParts } from './page-server.ts';
+import { PageServer, type PageServerDeps } from './page-server.ts';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const CLIENT = fileURLToPath(new URL('../../packages/client/', import.meta.url));
@@ -75,8 +75,8 @@ const machinePath = (): string =>
     .filter((each) => !each.includes('node_modules'))
     .join(delimiter);
 
-async function inBrowser(parts: PageServerParts): Promise<string> {
-  const server = await PageServer.start(parts);
+async function inBrowser(deps: PageServerDeps): Promise<string> {
+  const server = await PageServer.start(deps);
   const profile = await mkdtemp(join(tmpdir(), 'annex-chromium-'));
   const flags = ['--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${profile}`, server.url];
   const browser = spawn(process.env['CHROMIUM'] ?? 'chromium', flags, { stdio: 'ignore' });

@@ -8,7 +8,7 @@ test('a host that is killed ten times while events are posted loses none that it
   const { acknowledged, givenUp, requests, duplicates, duplicatesMax, ...wrong } = await crashRounds({
     rounds: 10,
     events: 2_000,
-    chance: Math.random,
+    random: Math.random,
   });
   // At most one request of a delivery by each process: a crash costs one duplicate of each delivery
   // in flight.

@@ -157,7 +157,7 @@ function assertPlain(value: unknown): void {
 test('a manifest is read, or its problems name their lines, in little time', async () => {
   let read = 0;
   await fuzz('manifests', {
-    make: (chance) => mutateText(chance, MANIFESTS, WORDS),
+    make: (random) => mutateText(random, MANIFESTS, WORDS),
     check: (text) => {
       const before = process.threadCpuUsage();
       const parsed = parseManifest(text);
@@ -182,7 +182,7 @@ test('bytes are a PNG image of a size, or their fault is named', async () => {
   const images = [png(1, 1), png(64, 64), png(16, 8, 100)];
   const words = ['IHDR', 'IDAT', 'IEND', '\0\0\0\0', '\xff\xff\xff\xff', '\x89PNG\r\n\x1a\n'];
   await fuzz('images', {
-    make: (chance) => mutateBytes(chance, images, words),
+    make: (random) => mutateBytes(random, images, words),
     check: (bytes) => {
       const read = readPng(bytes);
       if (!read.ok) return assert.match(read.fault, /^is /);
@@ -241,11 +241,11 @@ test('an archive is unpacked into files with plain names within the limits, or i
   const zipped = archives.map((archive) => gzipSync(archive));
   let read = 0;
   await fuzz('archives', {
-    make: (chance) => {
-      const archive = mutateBytes(chance, archives, TAR_WORDS);
-      if (chance.once(10)) return mutateBytes(chance, zipped);
-      const whole = chance.once(10) ? archive : withChecksums(archive);
-      return chance.once(10) ? gzipSync(whole) : whole;
+    make: (random) => {
+      const archive = mutateBytes(random, archives, TAR_WORDS);
+      if (random.once(10)) return mutateBytes(random, zipped);
+      const whole = random.once(10) ? archive : withChecksums(archive);
+      return random.once(10) ? gzipSync(whole) : whole;
     },
     check: async (archive) => {
       const result = await readArchive(archive, LIMITS);
@@ -292,12 +292,12 @@ const UPLOAD_WORDS = [
 const PUBLISHABLE = RICH.replaceAll(/^(icon|previewImages): .*\n/gm, '');
 
 /** An upload with a mutated manifest, or with mutated multipart. */
-function hostileUpload(chance: Chance): Buffer {
-  const manifest = chance.once(2) ? mutateText(chance, [RICH, ...written], WORDS) : PUBLISHABLE;
+function hostileUpload(random: Chance): Buffer {
+  const manifest = random.once(2) ? mutateText(random, [RICH, ...written], WORDS) : PUBLISHABLE;
   const upload =
     field('manifest', manifest) + field('files', SCRIPT, 'index.js') + field('secrets', '{"API_KEY":"x"}');
   const body = Buffer.from(`${upload}--b--${CRLF}`);
-  return manifest === PUBLISHABLE ? mutateBytes(chance, [body], UPLOAD_WORDS) : body;
+  return manifest === PUBLISHABLE ? mutateBytes(random, [body], UPLOAD_WORDS) : body;
 }
 
 test('an upload is published, or refused with a reason', async () => {

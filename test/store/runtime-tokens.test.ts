@@ -178,7 +178,7 @@ describe('the tokens of a target', () => {
       return { integration: String(expiresAt) };
     };
     const environment = { apiEndpoint: 'https://api.example.com' } as Environment;
-    const live = new LiveEnvironment({ environment, limits, clock: () => now, mint });
+    const live = new LiveEnvironment({ environment, limits, wallNow: () => now, mint });
     expect(expiries).toEqual([]);
     const first = live.current;
     for (; now < NOW + 30_000; now += 1_000) expect(live.current).toBe(first);
@@ -201,7 +201,7 @@ describe('a token resolves to', () => {
     const vault = new Vault([KEY], randomBytes);
     const source = new TargetSource({ database, vault });
     const keys = vault.deriveKeys('annex runtime tokens');
-    const tokens = new RuntimeTokens({ keys, source, clock: () => NOW });
+    const tokens = new RuntimeTokens({ keys, source, wallNow: () => NOW });
     await database
       .insertInto('integrations')
       .values({

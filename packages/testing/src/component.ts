@@ -28,7 +28,7 @@ interface Parts {
 
 export class Component {
   readonly componentId: string;
-  readonly #parts: Parts;
+  readonly #deps: Parts;
   #element: ContentKitElement | undefined;
   #state: Values | undefined;
   #props: Values;
@@ -38,15 +38,15 @@ export class Component {
   #modal: Component | undefined;
   #opened: string | undefined;
 
-  private constructor(parts: Parts) {
-    this.#parts = parts;
-    this.componentId = parts.componentId;
-    this.#props = parts.props ?? {};
+  private constructor(deps: Parts) {
+    this.#deps = deps;
+    this.componentId = deps.componentId;
+    this.#props = deps.props ?? {};
   }
 
   /** @internal `render()` of an installation draws it */
-  static async draw(parts: Parts): Promise<Component> {
-    const component = new Component(parts);
+  static async draw(deps: Parts): Promise<Component> {
+    const component = new Component(deps);
     await component.#render();
     return component;
   }
@@ -146,7 +146,7 @@ export class Component {
     switch (action.action) {
       case '@ui.modal.open':
         this.#modal = await Component.draw({
-          ...{ componentId: `${action['componentId']}`, opener: this, render: this.#parts.render },
+          ...{ componentId: `${action['componentId']}`, opener: this, render: this.#deps.render },
           ...(props && { props }),
         });
         return;
@@ -168,7 +168,7 @@ export class Component {
   async #close(returnValue: Values | undefined): Promise<void> {
     this.#element = undefined;
     this.#returnValue = returnValue;
-    const { opener } = this.#parts;
+    const { opener } = this.#deps;
     if (opener === undefined) return;
     opener.#modal = undefined;
     await opener.#render({ action: '@ui.modal.close', ...(returnValue && { returnValue }) });
@@ -176,7 +176,7 @@ export class Component {
 
   async #render(action?: Action): Promise<void> {
     const state = this.#state && { ...this.#state, ...this.#values() };
-    const drawing = await this.#parts.render({
+    const drawing = await this.#deps.render({
       componentId: this.componentId,
       props: this.#props,
       ...(state && { state }),

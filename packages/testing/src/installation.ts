@@ -57,7 +57,7 @@ export class Installation {
   /** The public endpoint, without a slash at its end. */
   readonly endpoint: string;
   readonly #integration: string;
-  readonly #parts: Parts;
+  readonly #deps: Parts;
   readonly #stopAnswering: () => void;
   #logs: readonly LogLine[] = [];
   #deliveries: readonly Delivery[] = [];
@@ -65,13 +65,13 @@ export class Installation {
   #isClosed = false;
 
   /** @internal `app.install()` makes it */
-  constructor(parts: Parts, { integration, id, organization, endpoint }: Identity) {
-    this.#parts = parts;
+  constructor(deps: Parts, { integration, id, organization, endpoint }: Identity) {
+    this.#deps = deps;
     this.#integration = integration;
     this.id = id;
     this.organization = organization;
     this.endpoint = endpoint.replace(/\/$/, '');
-    this.#stopAnswering = parts.service.answerBy((request) => parts.outbound.answer(request));
+    this.#stopAnswering = deps.service.answerBy((request) => deps.outbound.answer(request));
   }
 
   /** Lines of its log, oldest first, as they were at the end of the last step. */
@@ -86,7 +86,7 @@ export class Installation {
 
   /** Requests that its code has sent to other servers, and webhooks, oldest first. */
   get fetches(): readonly SentRequest[] {
-    return this.#parts.outbound.sent;
+    return this.#deps.outbound.sent;
   }
 
   /**
@@ -96,14 +96,14 @@ export class Installation {
    */
   fetch(path: string | URL = '/', init: RequestInit = {}): Promise<Response> {
     const url = URL.canParse(path) ? path : `${this.endpoint}${`${path}`.startsWith('/') ? '' : '/'}${path}`;
-    return this.#step(() => this.#parts.service.fetch(url, { redirect: 'manual', ...init }));
+    return this.#step(() => this.#deps.service.fetch(url, { redirect: 'manual', ...init }));
   }
 
   /** Draws a component, as it is shown at first. */
   async render(componentId: string, options: RenderOptions = {}): Promise<Component> {
     const { props, context, userId } = options;
     const place = { ...(context && { context }), ...(userId !== undefined && { auth: { userId } }) };
-    const { annex } = this.#parts;
+    const { annex } = this.#deps;
     const component = await Component.draw({
       componentId,
       ...(props && { props }),
@@ -135,13 +135,13 @@ export class Installation {
   ): Promise<readonly Delivery[]> {
     const { organization, id } = this;
     const event = { type, organization, installationId: id, ...members } as unknown as PostedEvent;
-    const posted = await this.#step(() => this.#parts.annex.events.post(event));
+    const posted = await this.#step(() => this.#deps.annex.events.post(event));
     return this.#deliveries.filter(({ eventId }) => 'eventId' in posted && eventId === posted.eventId);
   }
 
   /** Sets properties of its configuration; null unsets one. The others stay. */
   async configure(configuration: Values): Promise<void> {
-    const { installations } = this.#parts.annex;
+    const { installations } = this.#deps.annex;
     await this.#step(() =>
       installations.update(this.#integration, this.id, { configuration }, { configuration: 'merge' }),
     );
@@ -152,7 +152,7 @@ export class Installation {
     place: { readonly space: string } | { readonly site: string },
     configuration: Values = {},
   ): Promise<void> {
-    const { annex, outbound } = this.#parts;
+    const { annex, outbound } = this.#deps;
     const { spaces, sites } = annex;
     const at = [this.#integration, this.id] as const;
     await this.#step(async () => {
@@ -171,7 +171,7 @@ export class Installation {
    */
   async advance(duration: Duration): Promise<void> {
     const ms = milliseconds(duration);
-    await this.#step(() => this.#parts.service.ask({ ask: 'advance', ms }));
+    await this.#step(() => this.#deps.service.ask({ ask: 'advance', ms }));
   }
 
   /** Waits until all that its code has begun is done; each step does so itself. */
@@ -187,7 +187,7 @@ export class Installation {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const { annex, service, outbound } = this.#parts;
+    const { annex, service, outbound } = this.#deps;
     await annex.installations.delete(this.#integration, this.id);
     await service.ask({ ask: 'settle' });
     this.#stopAnswering();
@@ -205,7 +205,7 @@ export class Installation {
 
   /** @throws the error of the step, or of a request of the code that no mock answers */
   async #step<Value>(step: () => PromiseLike<Value>): Promise<Value> {
-    const { service, outbound } = this.#parts;
+    const { service, outbound } = this.#deps;
     let failure: unknown;
     const value = await Promise.resolve()
       .then(step)
@@ -222,7 +222,7 @@ export class Installation {
   }
 
   async #read(): Promise<void> {
-    const { logs, deliveries } = this.#parts.annex;
+    const { logs, deliveries } = this.#deps.annex;
     const [lines, delivered] = await Promise.all([
       all(logs.all({ installation: this.id })),
       all(deliveries.all({ installation: this.id })),

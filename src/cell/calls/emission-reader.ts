@@ -44,7 +44,7 @@ export interface EmissionOwner {
   enter(call: CellCall, entry: Entry<Uint8Array>): void;
 }
 
-export interface EmissionReaderParts {
+export interface EmissionReaderDeps {
   readonly owner: EmissionOwner;
   readonly calls: IsolateCalls;
   readonly limits: IsolateLimits;
@@ -61,7 +61,7 @@ export class EmissionReader {
   readonly #jobs: CryptoJobs;
   readonly #answers: OutgoingAnswers;
 
-  constructor({ owner, calls, limits, listener, jobs, answers }: EmissionReaderParts) {
+  constructor({ owner, calls, limits, listener, jobs, answers }: EmissionReaderDeps) {
     this.#owner = owner;
     this.#calls = calls;
     this.#limits = limits;

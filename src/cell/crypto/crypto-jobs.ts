@@ -121,7 +121,7 @@ export class CryptoJobs {
 }
 
 /** What both queues of an isolate share. */
-interface JobQueueParts {
+interface JobQueueDeps {
   readonly threads: CryptoThreads;
   readonly mainThread: MainThreadUse;
   readonly keys: CryptoKeys;
@@ -142,7 +142,7 @@ class JobQueue implements Runnable {
   /** Runs while the isolate has to wait for its share of the main thread. */
   #pause: NodeJS.Timeout | undefined;
 
-  constructor(slots: Slots, { threads, mainThread, keys, answers, overdrawn }: JobQueueParts) {
+  constructor(slots: Slots, { threads, mainThread, keys, answers, overdrawn }: JobQueueDeps) {
     this.#threads = threads;
     this.#slots = slots;
     this.#mainThread = mainThread;

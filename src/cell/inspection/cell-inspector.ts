@@ -7,7 +7,7 @@
  * message of the protocol; `inspected-isolate.ts` looks for the few that matter to a call's clock.
  */
 import { type CellInspection, type HostInspection, INSPECTION_BOUNDS } from '../../protocol/inspection.ts';
-import { InspectedIsolate, type InspectedIsolateParts } from './inspected-isolate.ts';
+import { InspectedIsolate, type InspectedIsolateDeps } from './inspected-isolate.ts';
 
 /** A message that waits for credit. */
 interface Waiting {
@@ -30,7 +30,7 @@ export class CellInspector {
   }
 
   /** An isolate that can be inspected once it is opened with its session. */
-  isolate(parts: Pick<InspectedIsolateParts, 'calls' | 'checks'>): InspectedIsolate {
+  isolate(parts: Pick<InspectedIsolateDeps, 'calls' | 'checks'>): InspectedIsolate {
     this.#lastTarget += 1;
     const target = this.#lastTarget;
     return new InspectedIsolate({

@@ -50,7 +50,7 @@ export interface IsolateNames {
   readonly script: string;
 }
 
-export interface InspectedIsolateParts {
+export interface InspectedIsolateDeps {
   readonly calls: IsolateCalls;
   readonly checks: PausableChecks;
   opened(isolate: InspectedIsolate, session: ivm.InspectorSession, of: IsolateNames): void;
@@ -62,7 +62,7 @@ export interface InspectedIsolateParts {
 }
 
 export class InspectedIsolate implements Watched {
-  readonly #parts: InspectedIsolateParts;
+  readonly #deps: InspectedIsolateDeps;
   #inspectable: Inspectable | undefined;
   /** Ids of the debugger's requests that have no response yet. */
   readonly #asked = new Set<number>();
@@ -73,8 +73,8 @@ export class InspectedIsolate implements Watched {
   #pausedAt: number | undefined;
   #wake: NodeJS.Timeout | undefined;
 
-  constructor(parts: InspectedIsolateParts) {
-    this.#parts = parts;
+  constructor(deps: InspectedIsolateDeps) {
+    this.#deps = deps;
   }
 
   /** The script is about to be compiled. */
@@ -84,7 +84,7 @@ export class InspectedIsolate implements Watched {
     this.#inspectable = inspectable;
     session.onResponse = (id, text) => this.#responded(id, text);
     session.onNotification = (text) => this.#notified(text);
-    this.#parts.opened(this, session, names);
+    this.#deps.opened(this, session, names);
   }
 
   /** The isolate is about to be disposed of. */
@@ -92,7 +92,7 @@ export class InspectedIsolate implements Watched {
     clearTimeout(this.#wake);
     this.#inspectable = undefined;
     this.#isLost = true;
-    this.#parts.closed();
+    this.#deps.closed();
   }
 
   /** Passes on a request of the debugger. */
@@ -118,16 +118,16 @@ export class InspectedIsolate implements Watched {
   }
 
   get running(): boolean {
-    return this.#pausedAt === undefined && this.#parts.checks.running;
+    return this.#pausedAt === undefined && this.#deps.checks.running;
   }
 
   checkCpu(now: number, share: number): void {
-    if (this.#pausedAt === undefined) this.#parts.checks.checkCpu(now, share);
-    else this.#parts.checks.overrun(now);
+    if (this.#pausedAt === undefined) this.#deps.checks.checkCpu(now, share);
+    else this.#deps.checks.overrun(now);
   }
 
   checkWall(now: number): void {
-    if (this.#pausedAt === undefined) this.#parts.checks.checkWall(now);
+    if (this.#pausedAt === undefined) this.#deps.checks.checkWall(now);
   }
 
   #responded(id: number, text: string): void {
@@ -137,7 +137,7 @@ export class InspectedIsolate implements Watched {
     this.#isLost = false;
     // V8 does not report the end of a pause to a debugger that has left.
     this.#resumed();
-    this.#parts.ended();
+    this.#deps.ended();
   }
 
   #notified(text: string): void {
@@ -155,8 +155,8 @@ export class InspectedIsolate implements Watched {
   #resumed(): void {
     if (this.#pausedAt === undefined) return;
     const now = performance.now();
-    for (const call of this.#parts.calls.values()) call.excuse(this.#pausedAt, now);
-    this.#parts.calls.loader?.excuse(this.#pausedAt, now);
+    for (const call of this.#deps.calls.values()) call.excuse(this.#pausedAt, now);
+    this.#deps.calls.loader?.excuse(this.#pausedAt, now);
     this.#pausedAt = undefined;
   }
 
@@ -164,7 +164,7 @@ export class InspectedIsolate implements Watched {
     if (this.#isLost) return;
     const fits = Buffer.byteLength(text) <= INSPECTION_BOUNDS.messageBytes;
     const sent = fits ? text : instead();
-    if (sent !== undefined) this.#parts.emit(sent);
+    if (sent !== undefined) this.#deps.emit(sent);
   }
 
   #wakeSoon(wakes = 0): void {

@@ -49,7 +49,7 @@ export interface EmissionListener {
   broken(): void;
 }
 
-export interface BlankIsolatesParts {
+export interface BlankIsolatesDeps {
   readonly engine: Engine;
   /** The prelude, then its parts. */
   readonly sources: readonly string[];
@@ -74,7 +74,7 @@ export class BlankIsolates {
   #cache: CodeCache;
   #refilling = false;
 
-  constructor({ engine, sources, limits, onCatastrophe, inspectable }: BlankIsolatesParts) {
+  constructor({ engine, sources, limits, onCatastrophe, inspectable }: BlankIsolatesDeps) {
     const [prelude = '', ...parts] = sources;
     this.#engine = engine;
     this.#prelude = prelude;

@@ -11,7 +11,7 @@ import type { Slots } from './slots.ts';
 import type { Watchdog } from './watchdog.ts';
 
 /** What an isolate uses of its cell. */
-export interface CellParts {
+export interface CellDeps {
   readonly engine: Engine;
   readonly slots: Slots;
   /** Notes whose code executes, for the host to read after a crash. */

@@ -59,7 +59,7 @@ interface Queued {
   readonly entry: Entry<Uint8Array>;
 }
 
-export interface EntryQueueParts {
+export interface EntryQueueDeps {
   readonly engine: Engine;
   readonly blank: BlankIsolate;
   readonly slots: Slots;
@@ -115,8 +115,8 @@ export class EntryQueue implements Runnable {
   /** Share of an entry's time that was CPU: an estimate until the watchdog has checked it. */
   #share = 1;
 
-  constructor(parts: EntryQueueParts) {
-    const { engine, blank, slots, holder, watchdog, use, mainThread, journalEntry, listener } = parts;
+  constructor(deps: EntryQueueDeps) {
+    const { engine, blank, slots, holder, watchdog, use, mainThread, journalEntry, listener } = deps;
     this.holder = holder;
     this.#engine = engine;
     this.#isolate = blank.isolate;

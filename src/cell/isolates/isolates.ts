@@ -16,7 +16,7 @@ import {
 } from '../../protocol/wire.ts';
 import type { CellCall, StreamEntry } from '../calls/cell-call.ts';
 import type { BlankIsolates } from './blank-isolates.ts';
-import type { CellParts } from './cell-parts.ts';
+import type { CellDeps } from './cell-parts.ts';
 import { CompileQueue } from './compile-queue.ts';
 import { CompiledScript } from './compiled-script.ts';
 import { type IsolateListener, TenantIsolate } from './tenant-isolate.ts';
@@ -33,8 +33,8 @@ const BACKGROUND_OPENINGS = 2;
  */
 const KEPT_MS = 30_000;
 
-export interface IsolatesParts {
-  readonly cell: CellParts;
+export interface IsolatesDeps {
+  readonly cell: CellDeps;
   readonly blanks: BlankIsolates;
   readonly limits: CellLimits;
   readonly listener: IsolateListener;
@@ -43,7 +43,7 @@ export interface IsolatesParts {
 }
 
 export class Isolates {
-  readonly #cell: CellParts;
+  readonly #cell: CellDeps;
   readonly #blanks: BlankIsolates;
   readonly #listener: IsolateListener;
   readonly #need: (script: string) => void;
@@ -61,7 +61,7 @@ export class Isolates {
   #trimming = false;
   readonly #awaited = new Map<string, ((script: CompiledScript) => void)[]>();
 
-  constructor({ cell, blanks, limits, listener, need }: IsolatesParts) {
+  constructor({ cell, blanks, limits, listener, need }: IsolatesDeps) {
     this.#cell = cell;
     this.#blanks = blanks;
     this.#need = need;

@@ -52,7 +52,7 @@ const RELIEF_FROM = 0.75;
  */
 const MEASURE_FROM = 0.5;
 
-export interface MemoryWatchParts {
+export interface MemoryWatchDeps {
   /** Resident memory at which the host kills the cell, bytes. */
   readonly rssBytesMax: number;
   /** Most resident memory of the process since the last reset, bytes. */
@@ -92,7 +92,7 @@ class Habit {
 }
 
 export class MemoryWatch {
-  readonly #parts: MemoryWatchParts;
+  readonly #deps: MemoryWatchDeps;
   /** Isolates that have run since the last sample. */
   #ran: RecentCpu[] = [];
   /** Growth of the cell that is charged to each isolate, bytes. */
@@ -107,9 +107,9 @@ export class MemoryWatch {
   #relievedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(parts: MemoryWatchParts) {
-    this.#parts = parts;
-    this.#emptyBytes = parts.peakBytes();
+  constructor(deps: MemoryWatchDeps) {
+    this.#deps = deps;
+    this.#emptyBytes = deps.peakBytes();
     this.#peakBytes = this.#emptyBytes;
   }
 
@@ -128,7 +128,7 @@ export class MemoryWatch {
     this.#timer = undefined;
     const ran = this.#ran;
     this.#ran = [];
-    const peakBytes = this.#parts.peakBytes();
+    const peakBytes = this.#deps.peakBytes();
     const grownBytes = peakBytes - this.#peakBytes;
     this.#peakBytes = peakBytes;
     let weights = 0;
@@ -143,7 +143,7 @@ export class MemoryWatch {
         this.#grown.set(key, Math.max(0, (this.#grown.get(key) ?? 0) + (grownBytes * weight) / weights));
     if (grownBytes < 0) this.#scaleDown(peakBytes - this.#emptyBytes);
     if (grownBytes <= 0 || weights <= 0) return;
-    if (peakBytes > this.#parts.rssBytesMax * MEASURE_FROM)
+    if (peakBytes > this.#deps.rssBytesMax * MEASURE_FROM)
       for (const { key, weight } of shares)
         if ((grownBytes * weight) / weights >= GROWTH_BYTES_MIN) void this.#measure(key);
     this.#noteHolder();
@@ -157,7 +157,7 @@ export class MemoryWatch {
   async #measure(key: string): Promise<void> {
     if (this.#measuring.has(key)) return;
     this.#measuring.add(key);
-    await this.#parts.measure(key);
+    await this.#deps.measure(key);
     this.#measuring.delete(key);
     this.#noteHolder();
     this.#relieveIfTight();
@@ -165,7 +165,7 @@ export class MemoryWatch {
 
   #relieveIfTight(): void {
     // The last peak is the size of the process now, or a moment ago.
-    if (this.#peakBytes > this.#parts.rssBytesMax * RELIEF_FROM) this.relieve();
+    if (this.#peakBytes > this.#deps.rssBytesMax * RELIEF_FROM) this.relieve();
   }
 
   /**
@@ -173,16 +173,16 @@ export class MemoryWatch {
    * another one where needed.
    */
   relieve(): void {
-    const now = this.#parts.now();
+    const now = this.#deps.now();
     if (now - this.#relievedAt < RELIEF_MS) return;
     const holder =
-      this.#largest(this.#parts.rssBytesMax * IN_CALLS_FROM) ??
-      this.#largest(HOLDER_BYTES_MIN, (key) => this.#parts.idle(key));
+      this.#largest(this.#deps.rssBytesMax * IN_CALLS_FROM) ??
+      this.#largest(HOLDER_BYTES_MIN, (key) => this.#deps.idle(key));
     if (holder === undefined) return;
     this.#relievedAt = now;
     this.#grown.delete(holder);
     this.#note(holder);
-    this.#parts.end(holder);
+    this.#deps.end(holder);
   }
 
   /**
@@ -211,7 +211,7 @@ export class MemoryWatch {
 
   #noteHolder(): void {
     // Memory of the isolate that was ended may not be returned yet, and may be why the cell dies.
-    if (this.#parts.now() - this.#relievedAt < BLAME_MS) return;
+    if (this.#deps.now() - this.#relievedAt < BLAME_MS) return;
     const holder = this.#largest(HOLDER_BYTES_MIN);
     if (holder !== undefined) this.#note(holder);
   }
@@ -219,14 +219,14 @@ export class MemoryWatch {
   #note(holder: string): void {
     if (holder === this.#holder) return;
     this.#holder = holder;
-    this.#parts.note(holder);
+    this.#deps.note(holder);
   }
 
   #largest(bytesMin: number, counts: (key: string) => boolean = () => true): string | undefined {
     let largest: string | undefined;
     let mostBytes = bytesMin;
     for (const [key, grownBytes] of this.#grown) {
-      const bytes = Math.max(grownBytes * TRUST, this.#parts.heapBytes(key));
+      const bytes = Math.max(grownBytes * TRUST, this.#deps.heapBytes(key));
       if (bytes < mostBytes || !counts(key)) continue;
       largest = key;
       mostBytes = bytes;

@@ -24,7 +24,7 @@ import { OutgoingAnswers } from '../calls/outgoing-answers.ts';
 import { CryptoJobs } from '../crypto/crypto-jobs.ts';
 import type { InspectedIsolate } from '../inspection/inspected-isolate.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
-import type { CellParts } from './cell-parts.ts';
+import type { CellDeps } from './cell-parts.ts';
 import type { CompiledScript } from './compiled-script.ts';
 import { CpuAndWallLimits } from './cpu-and-wall-limits.ts';
 import { EntryQueue } from './entry-queue.ts';
@@ -43,12 +43,12 @@ export interface IsolateListener extends CallListener {
   stuck(isolate: TenantIsolate): void;
 }
 
-export interface TenantIsolateParts {
+export interface TenantIsolateDeps {
   /** Owner and version, as the host names them. */
   readonly key: string;
   /** Key of the script: one published version. */
   readonly script: string;
-  readonly cell: CellParts;
+  readonly cell: CellDeps;
   readonly limits: IsolateLimits;
   readonly listener: IsolateListener;
 }
@@ -64,7 +64,7 @@ export class TenantIsolate {
   readonly script: string;
   readonly limits: IsolateLimits;
   readonly calls = new IsolateCalls();
-  readonly #cell: CellParts;
+  readonly #cell: CellDeps;
   readonly #listener: IsolateListener;
   readonly #emissions: EmissionReader;
   readonly #checks: CpuAndWallLimits;
@@ -85,7 +85,7 @@ export class TenantIsolate {
   /** When last measured. */
   heapBytes = 0;
 
-  constructor({ key, script, cell, limits, listener }: TenantIsolateParts) {
+  constructor({ key, script, cell, limits, listener }: TenantIsolateDeps) {
     this.key = key;
     this.script = script;
     this.limits = limits;

@@ -167,7 +167,7 @@ export function isLoopback(url: string): boolean {
 
 const VERSION_HEADER = 'annex-version';
 
-interface ServiceAccessParts extends ConnectionQuery {
+interface ServiceAccessDeps extends ConnectionQuery {
   /** Version of this command line. */
   readonly version: string;
   /** Prints a warning. */
@@ -175,30 +175,30 @@ interface ServiceAccessParts extends ConnectionQuery {
 }
 
 export class ServiceAccess {
-  readonly #parts: ServiceAccessParts;
+  readonly #deps: ServiceAccessDeps;
   #connection: Promise<Connection> | undefined;
   #found: Pick<Connection, 'url' | 'tokenFrom'> | undefined;
   #itsVersion: string | undefined;
   #hasWarned = false;
 
-  constructor(parts: ServiceAccessParts) {
-    this.#parts = parts;
+  constructor(deps: ServiceAccessDeps) {
+    this.#deps = deps;
   }
 
   /** What was asked; undefined if nothing was. */
   get asked(): Asked | undefined {
     if (this.#found === undefined) return undefined;
     const { url, tokenFrom } = this.#found;
-    const proxy = proxyFor(url, this.#parts.env);
+    const proxy = proxyFor(url, this.#deps.env);
     return { url, tokenFrom, isLoopback: isLoopback(url), proxy, versions: this.versions };
   }
 
   get versions(): readonly [string, string | undefined] {
-    return [this.#parts.version, this.#itsVersion];
+    return [this.#deps.version, this.#itsVersion];
   }
 
   async connection(): Promise<Connection> {
-    this.#connection ??= findConnection(this.#parts);
+    this.#connection ??= findConnection(this.#deps);
     const found = await this.#connection;
     this.#found = found;
     return found;
@@ -218,7 +218,7 @@ export class ServiceAccess {
   clientOf(url: string, token: string | undefined, tokenFrom: string | undefined): Annex {
     this.#found = { url, tokenFrom };
     if (token !== undefined) this.#warnOfReaders(url);
-    const { version } = this.#parts;
+    const { version } = this.#deps;
     return new Annex({ url, token, userAgent: `annex/${version}`, fetch: this.#fetch });
   }
 
@@ -226,7 +226,7 @@ export class ServiceAccess {
   #warnOfReaders(url: string): void {
     if (this.#hasWarned || !url.startsWith('http:') || isLoopback(url)) return;
     this.#hasWarned = true;
-    const { talk } = this.#parts;
+    const { talk } = this.#deps;
     talk(`warning: ${url} has no https://: everyone on the way to it can read the token.`);
   }
 
@@ -240,7 +240,7 @@ export class ServiceAccess {
   #compare(its: string | null): void {
     if (its === null || this.#itsVersion !== undefined) return;
     this.#itsVersion = its;
-    const { version: own, talk } = this.#parts;
+    const { version: own, talk } = this.#deps;
     if (release(own) !== release(its))
       talk(
         `warning: the service is Annex ${its}, this command line is ${own}: they may differ in what they know.`,

@@ -14,7 +14,7 @@ import { openParcel, type Parcel, packParcel } from './bundler-message.ts';
 import { BUNDLER_LAUNCH } from './bundler-program.ts';
 import type { answerBounds } from './bundler-wire.ts';
 
-export interface BundlerChildParts {
+export interface BundlerChildDeps {
   readonly launcher: Pick<Launcher, 'launch'>;
   /** CPU for all requests together, of the process and those that it starts. */
   readonly cpuMsMax: number;
@@ -58,7 +58,7 @@ interface Question {
 }
 
 export class BundlerChild {
-  readonly #parts: BundlerChildParts;
+  readonly #deps: BundlerChildDeps;
   readonly #launched: LaunchedProcess;
   readonly #writer: FrameWriter;
   readonly #look: NodeJS.Timeout;
@@ -66,15 +66,15 @@ export class BundlerChild {
   /** CPU when the process was ready: its start is not the upload's. */
   #cpuBeforeMs = 0;
   readonly #up = Promise.withResolvers<void>();
-  readonly #abort = () => this.#end(this.#parts.signal?.reason);
+  readonly #abort = () => this.#end(this.#deps.signal?.reason);
   #question: Question | undefined;
   /** Set once, when the process ends; every later request gets it as its outcome. */
   #over: Over | undefined;
   #ready = false;
 
-  constructor(parts: BundlerChildParts) {
-    this.#parts = parts;
-    const { launcher, bounds, signal } = parts;
+  constructor(deps: BundlerChildDeps) {
+    this.#deps = deps;
+    const { launcher, bounds, signal } = deps;
     this.#launched = launcher.launch(BUNDLER_LAUNCH);
     const { pipe, child } = this.#launched;
     this.#writer = new FrameWriter(pipe);
@@ -122,7 +122,7 @@ export class BundlerChild {
 
   #receive(head: unknown, body: Buffer): void {
     if (this.#over !== undefined) return;
-    const parcel = openParcel(head, body, this.#parts.bounds.jsonBytes);
+    const parcel = openParcel(head, body, this.#deps.bounds.jsonBytes);
     if (parcel === undefined) return this.#breach('sent a malformed message');
     if (parcel.name === 'ready' && !this.#ready) {
       this.#ready = true;
@@ -144,7 +144,7 @@ export class BundlerChild {
 
   /** Only CPU is the upload's: other work of the machine makes it wait. */
   #checkTime(): void {
-    const { cpuMsMax } = this.#parts;
+    const { cpuMsMax } = this.#deps;
     const cpuMs = this.#ready ? (this.#launched.cpuMs() ?? 0) - this.#cpuBeforeMs : 0;
     const wallMsMax = Math.max(WALL_TIMES * cpuMsMax, WALL_MS_MIN);
     if (cpuMs > cpuMsMax) this.#settle({ late: true });
@@ -168,7 +168,7 @@ export class BundlerChild {
     if (this.#over !== undefined) return;
     this.#over = over;
     clearInterval(this.#look);
-    this.#parts.signal?.removeEventListener('abort', this.#abort);
+    this.#deps.signal?.removeEventListener('abort', this.#abort);
     this.#launched.kill();
     this.#launched.pipe.destroy();
     if (this.#question !== undefined) this.#answerWith(over, this.#question);
@@ -176,7 +176,7 @@ export class BundlerChild {
 
   #answerWith(over: Over, { answered, request }: Question): void {
     if ('cause' in over) return answered.reject(over.cause);
-    const late = { name: 'bundleMs', max: this.#parts.cpuMsMax } as const;
+    const late = { name: 'bundleMs', max: this.#deps.cpuMsMax } as const;
     return answered.resolve({ problem: over.late ? limitProblem(late, request.place) : request.died() });
   }
 }

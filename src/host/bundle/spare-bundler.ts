@@ -13,7 +13,7 @@ import { BUNDLER_LAUNCH } from './bundler-program.ts';
 /** An author at work publishes more often than this; a process waits for no longer. */
 const WAIT_MS = 10 * 60_000;
 
-export interface SpareBundlerParts {
+export interface SpareBundlerDeps {
   readonly launcher: Pick<Launcher, 'launch'>;
   /** Runs something later. @returns cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
@@ -21,7 +21,7 @@ export interface SpareBundlerParts {
 
 /** A launcher for the processes of uploads that has one of them ready. */
 export class SpareBundler implements Pick<Launcher, 'launch'> {
-  readonly #parts: SpareBundlerParts;
+  readonly #deps: SpareBundlerDeps;
   #spare: LaunchedProcess | undefined;
   #cancelEnd: () => void = () => undefined;
   #cancelPause: () => void = () => undefined;
@@ -31,13 +31,13 @@ export class SpareBundler implements Pick<Launcher, 'launch'> {
   #used = 0;
   #isClosed = false;
 
-  constructor(parts: SpareBundlerParts) {
-    this.#parts = parts;
+  constructor(deps: SpareBundlerDeps) {
+    this.#deps = deps;
   }
 
   /** The process that waits, or a new one. */
   launch(options: LaunchOptions): LaunchedProcess {
-    const launched = this.#taken() ?? this.#parts.launcher.launch(options);
+    const launched = this.#taken() ?? this.#deps.launcher.launch(options);
     this.#used += 1;
     this.#count();
     launched.child.once('close', () => {
@@ -64,14 +64,14 @@ export class SpareBundler implements Pick<Launcher, 'launch'> {
   #count(): void {
     this.#uploads += 1;
     this.#cancelPause();
-    this.#cancelPause = this.#parts.after(WAIT_MS, () => {
+    this.#cancelPause = this.#deps.after(WAIT_MS, () => {
       this.#uploads = 0;
     });
   }
 
   #prepare(options: LaunchOptions): void {
     if (this.#isClosed || this.#spare !== undefined) return;
-    const spare = this.#parts.launcher.launch(options);
+    const spare = this.#deps.launcher.launch(options);
     this.#spare = spare;
     const forget = () => {
       if (this.#spare === spare) this.#spare = undefined;
@@ -80,7 +80,7 @@ export class SpareBundler implements Pick<Launcher, 'launch'> {
     // Without listeners, a process that cannot be started would end the host.
     spare.child.on('error', forget);
     spare.pipe.on('error', () => undefined);
-    this.#cancelEnd = this.#parts.after(WAIT_MS, () => this.#end());
+    this.#cancelEnd = this.#deps.after(WAIT_MS, () => this.#end());
   }
 
   /** What the process has sent so far stays in its pipe for the upload that takes it. */

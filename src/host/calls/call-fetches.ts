@@ -32,7 +32,7 @@ const FAILURES_LOGGED_MAX = 10;
 const WAITING_NAMED_MAX = 5;
 const ORIGIN_CHARS_MAX = 200;
 
-export interface CallFetchParts {
+export interface CallFetchDeps {
   readonly id: number;
   readonly egress: Pick<Egress, 'fetch'>;
   /** Installation whose call this is. */
@@ -54,7 +54,7 @@ export interface CallFetchParts {
 }
 
 export class PendingFetches {
-  readonly #parts: CallFetchParts;
+  readonly #deps: CallFetchDeps;
   readonly #running = new Map<number, AbortController>();
   #begun = 0;
   #failed = 0;
@@ -63,8 +63,8 @@ export class PendingFetches {
   /** Those that wait for their answer, as the isolate sees it, with the beginning of each. */
   readonly #waiting = new Map<number, { readonly url: string; readonly since: number }>();
 
-  constructor(parts: CallFetchParts) {
-    this.#parts = parts;
+  constructor(deps: CallFetchDeps) {
+    this.#deps = deps;
   }
 
   /** Limits that the fetches have met. */
@@ -88,7 +88,7 @@ export class PendingFetches {
 
   /** Begins a fetch. @returns false where the cell passed a limit that the isolate keeps */
   begin(message: FetchMessage, body: Buffer): boolean {
-    const { limits, streams } = this.#parts;
+    const { limits, streams } = this.#deps;
     this.#begun += 1;
     if (this.#begun > limits.fetchesPerCall || this.#running.has(message.stream)) return false;
     if (this.#waiting.size >= limits.fetchesInFlightPerCall || body.byteLength > limits.fetchRequestBodyBytes)
@@ -112,7 +112,7 @@ export class PendingFetches {
 
   /** Sends the request once its body is complete: a redirect may need the body again. */
   #collect(message: FetchMessage): void {
-    const { streams, collecting, owner, limits } = this.#parts;
+    const { streams, collecting, owner, limits } = this.#deps;
     const { signal } = this.#open(message.stream);
     this.#wait(message);
     const whole = streams.collect(message.stream, limits.fetchRequestBodyBytes, {
@@ -141,7 +141,7 @@ export class PendingFetches {
   /** The call is over. */
   end(): void {
     const left = this.#failed - FAILURES_LOGGED_MAX;
-    if (left > 0) this.#parts.log('warn', `fetch: ${left} more of this call failed.`);
+    if (left > 0) this.#deps.log('warn', `fetch: ${left} more of this call failed.`);
     for (const abort of this.#running.values()) abort.abort();
   }
 
@@ -156,7 +156,7 @@ export class PendingFetches {
     signal: AbortSignal,
   ): Promise<void> {
     const { id, stream, method, url, redirect, headers } = message;
-    const { egress, send, owner, organization, limits, hosts, depth = 0, generation = 0 } = this.#parts;
+    const { egress, send, owner, organization, limits, hosts, depth = 0, generation = 0 } = this.#deps;
     this.#wait(message);
     try {
       const requested = { method, url, headers, redirect, ...(body && { body }) };
@@ -174,7 +174,7 @@ export class PendingFetches {
         ...(whole ? [whole] : []),
       );
       if (whole === undefined)
-        this.#parts.streams.send(stream, response.body, (cause) => this.#explain(cause));
+        this.#deps.streams.send(stream, response.body, (cause) => this.#explain(cause));
     } catch (cause) {
       if (cause instanceof EgressError && cause.result === 'refused') await this.#holdBack(signal);
       this.leave(stream);
@@ -184,7 +184,7 @@ export class PendingFetches {
 
   /** Delays a refusal to the rate of its installation, unless the fetch is aborted. */
   async #holdBack(signal: AbortSignal): Promise<void> {
-    const { refusals, owner } = this.#parts;
+    const { refusals, owner } = this.#deps;
     const waitMs = refusals.add(owner, performance.now());
     if (waitMs > 0) await wait(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
@@ -194,7 +194,7 @@ export class PendingFetches {
     if (!(cause instanceof EgressError)) return 'The connection failed.';
     this.#failed += 1;
     if (cause.limit) this.#met.add(cause.limit.name);
-    if (this.#failed <= FAILURES_LOGGED_MAX) this.#parts.log('warn', `fetch: ${cause.detail}`);
+    if (this.#failed <= FAILURES_LOGGED_MAX) this.#deps.log('warn', `fetch: ${cause.detail}`);
     return cause.message;
   }
 }

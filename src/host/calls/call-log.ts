@@ -54,16 +54,16 @@ interface Line {
   readonly at: number;
 }
 
-export interface CallLogParts {
+export interface CallLogDeps {
   readonly logs: Pick<Logs, 'append'>;
   readonly registry: Pick<Registry, 'sourceMap'>;
   readonly metrics: CallMetrics;
   /** Secrets that code of an installation has seen beside its environment. */
   readonly secrets: Pick<WebhookSecrets, 'shownTo'>;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** Milliseconds of the monotonic clock. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
   /** Runs a function later. @returns a function that cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
   /** Lines that the log of an installation keeps. */
@@ -75,7 +75,7 @@ export interface CallLogParts {
 }
 
 export class CallLog implements CallObserver {
-  readonly #parts: CallLogParts;
+  readonly #deps: CallLogDeps;
   readonly #mappers = new LRUCache<string, MapText>({
     max: MAPPERS_MAX,
     maxSize: MAPPER_BYTES_MAX,
@@ -93,9 +93,9 @@ export class CallLog implements CallObserver {
   readonly #waiting = new Map<string, Line[]>();
   readonly #refusals: RefusalLines;
 
-  constructor(parts: CallLogParts) {
-    this.#parts = parts;
-    this.#refusals = new RefusalLines({ ...parts, write: (line) => parts.logs.append(line) });
+  constructor(deps: CallLogDeps) {
+    this.#deps = deps;
+    this.#refusals = new RefusalLines({ ...deps, write: (line) => deps.logs.append(line) });
   }
 
   /** Writes refusals that have only been counted so far. */
@@ -105,7 +105,7 @@ export class CallLog implements CallObserver {
 
   log(target: Target, requestId: string, level: LogLevel, raw: string): void {
     const text = withoutPreludeFrames(raw);
-    const line = { target, requestId, level, text, at: this.#parts.clock() };
+    const line = { target, requestId, level, text, at: this.#deps.wallNow() };
     const script = scriptKey(target.integration, target.version);
     const waiting = this.#waiting.get(script);
     if (waiting) {
@@ -121,12 +121,12 @@ export class CallLog implements CallObserver {
   }
 
   ended(target: Target, requestId: string, end: CallEnd, wallMs: number): void {
-    this.#parts.metrics.ended(end, wallMs);
+    this.#deps.metrics.ended(end, wallMs);
     this.#record(target, requestId, end, end.outcome === 'loadShed' ? end.outcome : undefined);
   }
 
   endedByClient(target: Target, requestId: string, end: CallEnd, wallMs: number): void {
-    this.#parts.metrics.ended(end, wallMs);
+    this.#deps.metrics.ended(end, wallMs);
     this.#record(target, requestId, end, 'slowClient');
   }
 
@@ -134,12 +134,12 @@ export class CallLog implements CallObserver {
    * @param countedAs where no code of the tenant is the reason: its name in the count of refusals
    */
   #record(target: Target, requestId: string, end: CallEnd, countedAs: string | undefined): void {
-    if (end.limit) this.#parts.metrics.limitMet(end.limit.name);
-    for (const name of end.met ?? []) this.#parts.metrics.limitMet(name);
+    if (end.limit) this.#deps.metrics.limitMet(end.limit.name);
+    for (const name of end.met ?? []) this.#deps.metrics.limitMet(name);
     if (end.outcome === 'ok' || end.outcome === 'canceled') return;
     const { detail, ...rest } = end;
     const reported = detail === undefined ? rest : { ...rest, detail: this.#redacted(target, detail) };
-    this.#parts.failed(target, requestId, reported);
+    this.#deps.failed(target, requestId, reported);
     // An exception has left a line with its stack; for every other outcome, the host writes the
     // only line.
     if (end.outcome === 'exception') return;
@@ -150,7 +150,7 @@ export class CallLog implements CallObserver {
   }
 
   refused(target: Target, requestId: string, limit: LimitMet): void {
-    this.#parts.metrics.limitMet(limit.name);
+    this.#deps.metrics.limitMet(limit.name);
     if (!this.#refusals.mayWrite(target, limit.name)) return;
     this.log(target, requestId, 'warn', `A request was refused. ${limitSentence(limit)}`);
   }
@@ -165,23 +165,23 @@ export class CallLog implements CallObserver {
   }
 
   waits(behind: LimitName): void {
-    this.#parts.metrics.limitMet(behind);
+    this.#deps.metrics.limitMet(behind);
   }
 
   shed(target: Target, requestId: string, { code, message, limit }: AnnexError): void {
-    if (limit) this.#parts.metrics.limitMet(limit.name);
+    if (limit) this.#deps.metrics.limitMet(limit.name);
     const end: CallEnd = { outcome: 'loadShed', cpuMs: 0, detail: message };
-    this.#parts.metrics.ended(end, 0);
+    this.#deps.metrics.ended(end, 0);
     this.#record(target, requestId, end, limit?.name ?? code);
   }
 
   turnedAway(): void {
-    this.#parts.metrics.shed();
+    this.#deps.metrics.shed();
   }
 
   cooling(target: Target, requestId: string, { coolMs, breaches }: CircuitOpened): void {
-    this.#parts.metrics.coolDownBegun();
-    const until = new Date(this.#parts.clock() + coolMs).toISOString();
+    this.#deps.metrics.coolDownBegun();
+    const until = new Date(this.#deps.wallNow() + coolMs).toISOString();
     const text =
       `The circuit breaker is open: ${breaches} recent calls ended over a limit, and calls are refused until ${until} ` +
       `(${coolMs} ms). Then one call is let in. If it stays within its limits, the circuit breaker closes; if not, it opens for ` +
@@ -191,18 +191,18 @@ export class CallLog implements CallObserver {
 
   /** An installation is kept apart, or no longer. @param script key of the last one that it ran */
   contained(change: SuspicionChange, script: string): void {
-    const at = this.#parts.clock();
+    const at = this.#deps.wallNow();
     const { level, text } = suspicionText(change, at);
     const { tenant } = change;
     // The line belongs to no single request.
     const line = { tenant, version: scriptVersion(script), requestId: '', level, text, at };
-    this.#parts.logs.append(line);
-    this.#parts.contained(change);
+    this.#deps.logs.append(line);
+    this.#deps.contained(change);
   }
 
   async #fetchMapper(script: string): Promise<void> {
     let isRead = true;
-    const map = await this.#parts.registry.sourceMap(script).catch(() => {
+    const map = await this.#deps.registry.sourceMap(script).catch(() => {
       isRead = false;
       return undefined;
     });
@@ -217,7 +217,7 @@ export class CallLog implements CallObserver {
 
   #redacted({ environment, tenant }: Target, text: string): string {
     const own = this.#redactor(environment.secrets, () => secretsOf(environment)).redact(text);
-    const shown = this.#parts.secrets.shownTo(tenant);
+    const shown = this.#deps.secrets.shownTo(tenant);
     return shown.length === 0 ? own : this.#redactor(shown, () => shown).redact(own);
   }
 
@@ -234,7 +234,7 @@ export class CallLog implements CallObserver {
   #write({ target, requestId, level, at }: Line, raw: string): void {
     const { tenant, version } = target;
     const text = this.#redacted(target, raw);
-    this.#parts.logs.append({ tenant, version, requestId, level, text, at });
+    this.#deps.logs.append({ tenant, version, requestId, level, text, at });
   }
 }
 
@@ -290,13 +290,13 @@ const SHARE_OF_LOG = 50;
 /** After this time there may be one more. */
 const LINE_EVERY_MS = 10 * 60_000;
 
-interface RefusalLinesParts {
+interface RefusalLinesDeps {
   /** Lines that the log of an installation keeps. */
   readonly linesKept: number;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** Milliseconds of the monotonic clock. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
   /** Runs a function later. @returns a function that cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly write: (line: LogLine) => void;
@@ -322,14 +322,18 @@ interface Counted {
  * It decides and counts; the call log writes the line of a single request.
  */
 export class RefusalLines {
-  readonly #parts: RefusalLinesParts;
+  readonly #deps: RefusalLinesDeps;
   readonly #lines: RateLimit;
   readonly #counted = new Map<string, Counted>();
 
-  constructor(parts: RefusalLinesParts) {
-    this.#parts = parts;
-    const timesMax = Math.max(1, Math.floor(parts.linesKept / SHARE_OF_LOG));
-    this.#lines = new RateLimit({ timesMax, windowMs: timesMax * LINE_EVERY_MS, clock: parts.ticks });
+  constructor(deps: RefusalLinesDeps) {
+    this.#deps = deps;
+    const timesMax = Math.max(1, Math.floor(deps.linesKept / SHARE_OF_LOG));
+    this.#lines = new RateLimit({
+      timesMax,
+      windowMs: timesMax * LINE_EVERY_MS,
+      monotonicNow: deps.monotonicNow,
+    });
   }
 
   /**
@@ -352,11 +356,16 @@ export class RefusalLines {
 
   #begin(tenant: string, version: number): Counted {
     // By then the bucket has room for one line.
-    const cancel = this.#parts.after(LINE_EVERY_MS, () => {
+    const cancel = this.#deps.after(LINE_EVERY_MS, () => {
       this.#lines.take(tenant);
       this.#write(tenant);
     });
-    const counted = { since: this.#parts.clock(), version, timesByReason: new Map<string, number>(), cancel };
+    const counted = {
+      since: this.#deps.wallNow(),
+      version,
+      timesByReason: new Map<string, number>(),
+      cancel,
+    };
     this.#counted.set(tenant, counted);
     return counted;
   }
@@ -368,13 +377,13 @@ export class RefusalLines {
     counted.cancel();
     const { version, since, timesByReason } = counted;
     const text = summary(timesByReason, since);
-    this.#parts.write({
+    this.#deps.write({
       tenant,
       version,
       requestId: '',
       level: 'warn',
       text,
-      at: this.#parts.clock(),
+      at: this.#deps.wallNow(),
     });
   }
 }

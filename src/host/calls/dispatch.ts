@@ -20,7 +20,7 @@ import { CircuitBreaker } from './circuit-breaker.ts';
 import type { HeavyInstallations } from './heavy-installations.ts';
 import { IncomingBodies } from './incoming-body.ts';
 import { RefusalPace } from './refusal-pace.ts';
-import { RunningCall, type RunningCallParts } from './running-call.ts';
+import { RunningCall, type RunningCallDeps } from './running-call.ts';
 import { SHED, shedError } from './shed-error.ts';
 
 /**
@@ -38,7 +38,7 @@ interface LastIsolate {
   readonly isolate: string;
 }
 
-export interface DispatchParts {
+export interface DispatchDeps {
   readonly limits: Limits;
   readonly observer: CallObserver;
   readonly egress: Pick<Egress, 'fetch'>;
@@ -50,23 +50,23 @@ export interface DispatchParts {
 }
 
 export class Dispatch {
-  readonly #parts: DispatchParts;
+  readonly #deps: DispatchDeps;
   readonly #admission: Admission;
   readonly #breaker: CircuitBreaker;
-  readonly #running: RunningCallParts;
+  readonly #running: RunningCallDeps;
   readonly #lastIsolate = entryCache<LastIsolate>(ISOLATES_REMEMBERED);
   readonly #removed = entryCache<true>(REMOVALS_REMEMBERED);
   #nextId = 1;
   #inFlight = 0;
   #onIdle: (() => void) | undefined;
 
-  constructor(parts: DispatchParts) {
-    this.#parts = parts;
-    this.#admission = new Admission(parts.limits);
-    this.#breaker = new CircuitBreaker(parts.limits);
+  constructor(deps: DispatchDeps) {
+    this.#deps = deps;
+    this.#admission = new Admission(deps.limits);
+    this.#breaker = new CircuitBreaker(deps.limits);
     this.#running = {
-      egress: parts.egress,
-      observer: parts.observer,
+      egress: deps.egress,
+      observer: deps.observer,
       collecting: new IncomingBodies(),
       refusals: new RefusalPace(),
       placed: (call, cell) => this.#retireOlder(call, cell),
@@ -126,7 +126,7 @@ export class Dispatch {
     requestId: string,
     caller: Caller,
   ): Promise<CallResult> | CallResult {
-    const cell = this.#parts.cellFor(target.tenant, target);
+    const cell = this.#deps.cellFor(target.tenant, target);
     if (cell instanceof AnnexError) {
       this.#leave(target.tenant, caller);
       return this.#turnAway(cell);
@@ -139,7 +139,7 @@ export class Dispatch {
 
   #ended(call: RunningCall, end: CallEnd): void {
     const { target, requestId, owner, startedAt } = call;
-    const { observer, load } = this.#parts;
+    const { observer, load } = this.#deps;
     const now = performance.now();
     this.#inFlight -= 1;
     // Attack: strangers send or read so slowly that calls run out of time, to open the circuit of
@@ -199,7 +199,7 @@ export class Dispatch {
   ): Promise<CallResult | undefined> {
     if (!(entered instanceof Waiting)) return this.#shed(target, requestId, entered);
     const { uploader } = entered;
-    this.#parts.observer.waits(entered.behind);
+    this.#deps.observer.waits(entered.behind);
     const timer = setTimeout(() => entered.leave(), target.limits.firstByteMs);
     caller.onLeft = () => entered.leave();
     const outcome = await entered.settled;
@@ -217,19 +217,19 @@ export class Dispatch {
   }
 
   #canceled(target: Target, requestId: string): CallResult {
-    this.#parts.observer.ended(target, requestId, { outcome: 'canceled', cpuMs: 0 }, 0);
+    this.#deps.observer.ended(target, requestId, { outcome: 'canceled', cpuMs: 0 }, 0);
     return { outcome: 'canceled' };
   }
 
   #shed(target: Target, requestId: string, why: Refusal): CallResult {
     const refusal = shedError(why, target.limits);
-    this.#parts.observer.shed(target, requestId, refusal);
+    this.#deps.observer.shed(target, requestId, refusal);
     return { outcome: 'loadShed', refusal };
   }
 
   #cooling(tenant: string): AnnexError | undefined {
     const retryMs = this.#breaker.refuses(tenant, performance.now());
-    if (retryMs === undefined) return this.#parts.refusal?.(tenant);
+    if (retryMs === undefined) return this.#deps.refusal?.(tenant);
     return new AnnexError(
       'INSTALLATION_COOLING',
       'The installation has passed its limits too often. Its calls are refused for a while; its log says why.',
@@ -241,7 +241,7 @@ export class Dispatch {
    * Counts in the metrics only: writing a line for each refused call would cost as much as a call.
    */
   #turnAway(refusal: AnnexError): CallResult {
-    this.#parts.observer.turnedAway();
+    this.#deps.observer.turnedAway();
     return { outcome: 'loadShed', refusal };
   }
 }

@@ -21,7 +21,7 @@ import type { CellProcess } from '../cells/cell-process.ts';
 import type { CellTask, OtherMessage } from '../cells/in-flight-task.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { Caller, CallObserver, CallResponse, CallResult, Envelope } from './call.ts';
-import { type CallFetchParts, PendingFetches } from './call-fetches.ts';
+import { type CallFetchDeps, PendingFetches } from './call-fetches.ts';
 import { CallStreams } from './call-streams.ts';
 import type { IncomingBodies } from './incoming-body.ts';
 import { limitMet, platformFault } from './outcome.ts';
@@ -34,7 +34,7 @@ const SERVER_ERROR = 500;
 const PLATFORM: Outcome = 'internalError';
 
 /** What a call needs while it runs. */
-export interface RunningCallParts {
+export interface RunningCallDeps {
   readonly egress: Pick<Egress, 'fetch'>;
   readonly observer: Pick<CallObserver, 'log'>;
   /** Bodies of all calls that arrive in pieces. */
@@ -55,7 +55,7 @@ export class RunningCall implements CellTask {
   readonly script: string;
   readonly wallMs: number;
   readonly startedAt = performance.now();
-  readonly #parts: RunningCallParts;
+  readonly #deps: RunningCallDeps;
   readonly caller: Caller;
   #id = 0;
   #resolve!: (result: CallResult) => void;
@@ -71,14 +71,14 @@ export class RunningCall implements CellTask {
   clientPaced = false;
   #refused: AnnexError | undefined;
 
-  constructor(parts: RunningCallParts, target: Target, cell: CellProcess, caller: Caller) {
+  constructor(deps: RunningCallDeps, target: Target, cell: CellProcess, caller: Caller) {
     this.target = target;
     this.owner = target.tenant;
     this.script = scriptKey(target.integration, target.version);
     this.wallMs = target.limits.callWallMs;
     this.caller = caller;
     this.#cell = cell;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   /**
@@ -130,12 +130,12 @@ export class RunningCall implements CellTask {
   }
 
   log(level: LogLevel, text: string): void {
-    this.#parts.observer.log(this.target, this.requestId, level, text);
+    this.#deps.observer.log(this.target, this.requestId, level, text);
   }
 
   placed(cell: CellProcess): void {
     this.#cell = cell;
-    this.#parts.placed(this, cell);
+    this.#deps.placed(this, cell);
   }
 
   response({ status, statusText, headers, more }: ResponseHead, bytes: Buffer): boolean {
@@ -180,7 +180,7 @@ export class RunningCall implements CellTask {
       this.#refused = platformFault(faultCode);
     const complete = withMet(this.#endOf(end), this.#traffic?.met);
     this.#traffic?.end(complete.outcome);
-    this.#parts.ended(this, complete);
+    this.#deps.ended(this, complete);
     if (this.#answered) return;
     const refusal = this.#refused;
     this.#resolve(
@@ -221,9 +221,9 @@ export class RunningCall implements CellTask {
   #open(): CallTraffic {
     this.#traffic ??= new CallTraffic({
       id: this.#id,
-      egress: this.#parts.egress,
-      collecting: this.#parts.collecting,
-      refusals: this.#parts.refusals,
+      egress: this.#deps.egress,
+      collecting: this.#deps.collecting,
+      refusals: this.#deps.refusals,
       owner: this.owner,
       organization: this.target.organization,
       ...(this.target.egress && { hosts: this.target.egress }),
@@ -255,19 +255,19 @@ function unanswered(end: CallEnd, limits: Limits): CallResult {
 const OWN_STREAM = 0;
 
 /** What its fetches need, except the streams, which are made here. */
-type CallTrafficParts = Omit<CallFetchParts, 'streams'>;
+type CallTrafficDeps = Omit<CallFetchDeps, 'streams'>;
 
 /**
  * The streams and fetches of one call: its upload, its streamed answer, its outbound requests. Made
  * when the first of them begins.
  */
 export class CallTraffic {
-  readonly #parts: CallTrafficParts;
+  readonly #deps: CallTrafficDeps;
   #streams: CallStreams | undefined;
   #fetches: PendingFetches | undefined;
 
-  constructor(parts: CallTrafficParts) {
-    this.#parts = parts;
+  constructor(deps: CallTrafficDeps) {
+    this.#deps = deps;
   }
 
   /** Streams an upload to the isolate. */
@@ -277,12 +277,12 @@ export class CallTraffic {
 
   /** The body of the answer, as a stream. */
   answer(): Readable {
-    return this.#open().open(OWN_STREAM, this.#parts.limits.responseBodyBytes);
+    return this.#open().open(OWN_STREAM, this.#deps.limits.responseBodyBytes);
   }
 
   /** Collects the body of the answer: `done` gets all of it. */
   collectAnswer(done: (body: Buffer) => void): void {
-    const { collecting, owner, limits } = this.#parts;
+    const { collecting, owner, limits } = this.#deps;
     this.#open().collect(OWN_STREAM, limits.responseBodyBytes, { collecting, owner, done });
   }
 
@@ -298,7 +298,7 @@ export class CallTraffic {
 
   /** Begins a fetch. @returns false where the cell broke a rule */
   fetch(message: FetchMessage, body: Buffer): boolean {
-    this.#fetches ??= new PendingFetches({ ...this.#parts, streams: this.#open() });
+    this.#fetches ??= new PendingFetches({ ...this.#deps, streams: this.#open() });
     return this.#fetches.begin(message, body);
   }
 
@@ -324,7 +324,7 @@ export class CallTraffic {
   }
 
   #open(): CallStreams {
-    this.#streams ??= new CallStreams(this.#parts.id, this.#parts.send);
+    this.#streams ??= new CallStreams(this.#deps.id, this.#deps.send);
     return this.#streams;
   }
 }

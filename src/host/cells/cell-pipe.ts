@@ -15,7 +15,7 @@ import type { CellHeartbeat } from './cell-heartbeat.ts';
 /** Node reads pieces of 64 KiB at most; a piece of half that size means that more is waiting. */
 const FULL_BYTES = 32 * 1024;
 
-export interface CellPipeParts {
+export interface CellPipeDeps {
   readonly breach: (words: string) => void;
   readonly heartbeat: CellHeartbeat;
   /** Takes a message about inspection, and is false for any other. Absent in production. */
@@ -25,11 +25,11 @@ export interface CellPipeParts {
 export class CellPipe extends FrameWriter {
   readonly #heartbeat: CellHeartbeat;
 
-  /** @param parts `breach` ends the cell; it receives what the cell did, for the operator */
-  constructor(pipe: Duplex, received: (message: CellMessage, body: Buffer) => void, parts: CellPipeParts) {
+  /** @param deps `breach` ends the cell; it receives what the cell did, for the operator */
+  constructor(pipe: Duplex, received: (message: CellMessage, body: Buffer) => void, deps: CellPipeDeps) {
     super(pipe);
-    const { breach, inspected } = parts;
-    this.#heartbeat = parts.heartbeat;
+    const { breach, inspected } = deps;
+    this.#heartbeat = deps.heartbeat;
     const bounds = { headBytes: WIRE_BOUNDS.headBytes, bodyBytes: WIRE_BOUNDS.bodyBytes };
     const reader = new FrameReader(bounds, (head, body) => {
       const message = parseCellMessage(head);

@@ -374,7 +374,7 @@ const DELETED_SCRIPT = Buffer.from(
  */
 const ASK_AGAIN_MS = 250;
 
-interface ScriptRequestsParts {
+interface ScriptRequestsDeps {
   readonly pipe: Pick<CellPipe, 'send'>;
   /** Whether a task in the cell runs this script. */
   entitled(key: string): boolean;
@@ -389,17 +389,17 @@ interface ScriptRequestsParts {
  * honest cell asks.
  */
 class ScriptRequests {
-  readonly #parts: ScriptRequestsParts;
+  readonly #deps: ScriptRequestsDeps;
   /** Scripts that the cell asked for lately. */
   readonly #asked = new Set<string>();
 
-  constructor(parts: ScriptRequestsParts) {
-    this.#parts = parts;
+  constructor(deps: ScriptRequestsDeps) {
+    this.#deps = deps;
   }
 
   /** Sends the script that the cell asks for. */
   async send(key: string): Promise<void> {
-    const { pipe, entitled, source, breach } = this.#parts;
+    const { pipe, entitled, source, breach } = this.#deps;
     // Attack: a cell that was taken over reads the code of tenants of other cells.
     if (!entitled(key)) return breach('requested a script of none of its calls');
     // Attack: a cell asks without reading. Each answer is a copy of a whole script and would fill

@@ -14,7 +14,7 @@ import { Place, type PlaceKind } from './cell-place.ts';
 import { type Origin, Quarantine } from './quarantine.ts';
 import type { Suspicion } from './suspicion.ts';
 
-export interface PlacementParts {
+export interface PlacementDeps {
   /** Cells that installations share. */
   readonly cells: number;
   readonly trialCells: number;
@@ -24,7 +24,7 @@ export interface PlacementParts {
 }
 
 export class Placement {
-  readonly #parts: PlacementParts;
+  readonly #deps: PlacementDeps;
   readonly shared: readonly Place[];
   /** Places whose cells are started on demand. */
   readonly apart: readonly Place[];
@@ -34,17 +34,17 @@ export class Placement {
   /** The place of each suspect. */
   readonly #trialOf = new Map<string, Place>();
 
-  constructor(parts: PlacementParts) {
-    this.#parts = parts;
-    this.shared = places('shared', parts.cells);
-    this.#trials = places('trial', parts.trialCells);
-    this.#quarantine = new Quarantine(places('quarantine', parts.quarantineCells), parts.suspicion);
+  constructor(deps: PlacementDeps) {
+    this.#deps = deps;
+    this.shared = places('shared', deps.cells);
+    this.#trials = places('trial', deps.trialCells);
+    this.#quarantine = new Quarantine(places('quarantine', deps.quarantineCells), deps.suspicion);
     this.apart = [this.#heavy, ...this.#trials, ...this.#quarantine.places];
   }
 
   /** @param origin organization and integration of the installation, where they are known */
   placeOf(tenant: string, origin?: Origin): Place {
-    const { suspicion, isHeavy } = this.#parts;
+    const { suspicion, isHeavy } = this.#deps;
     if (!suspicion.idle) {
       if (suspicion.isGuilty(tenant)) return this.#quarantine.placeOf(tenant, origin);
       if (suspicion.isSuspect(tenant)) return this.#trialFor(tenant);
@@ -54,7 +54,7 @@ export class Placement {
 
   /** Gives suspects new places, apart from each other and from earlier suspects. */
   spread(tenants: readonly string[]): void {
-    const { suspicion } = this.#parts;
+    const { suspicion } = this.#deps;
     for (const id of tenants) this.#trialOf.delete(id);
     for (const id of this.#trialOf.keys()) if (!suspicion.isSuspect(id)) this.#trialOf.delete(id);
     const likeliestFirst = tenants
@@ -81,7 +81,7 @@ export class Placement {
     for (const [id, place] of this.#trialOf) {
       // Squared: one likely suspect weighs more than several unlikely ones, which are better
       // together.
-      load.set(place, (load.get(place) ?? 0) + this.#parts.suspicion.scoreOf(id) ** 2);
+      load.set(place, (load.get(place) ?? 0) + this.#deps.suspicion.scoreOf(id) ** 2);
     }
     const [lightest] = [...load].sort(([, one], [, other]) => one - other);
     if (lightest === undefined) return this.#sharedFor(tenant);

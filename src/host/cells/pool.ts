@@ -51,7 +51,7 @@ export interface PoolEvents {
   callMoved(): void;
 }
 
-export interface PoolParts {
+export interface PoolDeps {
   readonly build: CellBuild;
   readonly launcher: CellLauncher;
   readonly limits: Limits;
@@ -65,7 +65,7 @@ export interface PoolParts {
 }
 
 export class Pool {
-  readonly #parts: PoolParts;
+  readonly #deps: PoolDeps;
   readonly #suspicion = new Suspicion();
   readonly #placement: Placement;
   readonly #probes: ScriptProbes;
@@ -85,9 +85,9 @@ export class Pool {
   #checkedAt = performance.now();
   #stopping = false;
 
-  constructor(parts: PoolParts) {
-    this.#parts = parts;
-    const { limits, cells, isHeavy } = parts;
+  constructor(deps: PoolDeps) {
+    this.#deps = deps;
+    const { limits, cells, isHeavy } = deps;
     const { trialCells, quarantineCells } = limits;
     const suspicion = this.#suspicion;
     this.#placement = new Placement({ cells, trialCells, quarantineCells, suspicion, isHeavy });
@@ -175,7 +175,7 @@ export class Pool {
   }
 
   #start(place: Place): CellProcess {
-    const { inspect } = this.#parts;
+    const { inspect } = this.#deps;
     const cell = this.#launch({
       yielding: place.kind === 'heavy',
       ...(inspect && { inspect }),
@@ -198,10 +198,10 @@ export class Pool {
   }
 
   #launch(owner: Omit<CellOwner, 'script' | 'outOfMemory'>): CellProcess {
-    const { build, launcher, limits } = this.#parts;
+    const { build, launcher, limits } = this.#deps;
     const whole: CellOwner = {
       ...owner,
-      script: (key) => this.#parts.script(key),
+      script: (key) => this.#deps.script(key),
       outOfMemory: () => this.#oomKills.happened(),
     };
     const cell = new CellProcess(build, launcher, limits, whole);
@@ -238,7 +238,7 @@ export class Pool {
       place.idleSince = undefined;
     } else if (place.idleSince === undefined) {
       place.idleSince = now;
-    } else if (now - place.idleSince > this.#parts.limits.spareCellIdleMs) {
+    } else if (now - place.idleSince > this.#deps.limits.spareCellIdleMs) {
       place.cell = undefined;
       this.#placement.vacate(place);
       cell.kill('was not needed any more', 'retired');
@@ -252,12 +252,12 @@ export class Pool {
     place.cell = undefined;
     if (cell === undefined) return;
     this.#retiring.add(cell);
-    setTimeout(() => cell.kill('was not needed any more', 'retired'), this.#parts.limits.callWallMs).unref();
+    setTimeout(() => cell.kill('was not needed any more', 'retired'), this.#deps.limits.callWallMs).unref();
   }
 
   #replaceUnwell(place: Place, cell: CellProcess, how: string, suspects: readonly string[]): void {
     if (this.#stopping || place.cell !== cell) return;
-    this.#parts.events.cellUnwell(how);
+    this.#deps.events.cellUnwell(how);
     this.#blame(cell, suspects);
     const [oldest] = this.#draining;
     if (this.#draining.size >= DRAINING_MAX) oldest?.kill('made room for another stuck cell', 'stuck');
@@ -265,7 +265,7 @@ export class Pool {
     // Its lost thread burns a core until the cell ends; other cells are to have the CPU first.
     cell.yieldCores();
     this.#renew(place);
-    setTimeout(() => cell.kill(how, 'stuck'), this.#parts.limits.callWallMs).unref();
+    setTimeout(() => cell.kill(how, 'stuck'), this.#deps.limits.callWallMs).unref();
   }
 
   #exited(place: Place, cell: CellProcess, how: string, death: CellDeath): void {
@@ -282,7 +282,7 @@ export class Pool {
     this.#alive.delete(cell);
     if (this.#stopping && this.#alive.size === 0) this.#allEnded.resolve();
     if (this.#stopping || reason === undefined) return;
-    this.#parts.events.cellDied(reason, how, cell.lastWords, suspects);
+    this.#deps.events.cellDied(reason, how, cell.lastWords, suspects);
   }
 
   #blame(cell: CellProcess, suspects: readonly string[]): void {
@@ -305,7 +305,7 @@ export class Pool {
   #report(change: SuspicionChange): void {
     const { tenant, now } = change;
     const script = this.#scripts.get(tenant);
-    if (script !== undefined) this.#parts.events.contained(change, script);
+    if (script !== undefined) this.#deps.events.contained(change, script);
     if (now === 'cleared' || now === 'released') this.#scripts.delete(tenant);
   }
 
@@ -337,7 +337,7 @@ export class Pool {
     }
     const cell = this.cellFor(task.owner);
     if (!cell.takesTasks) return false;
-    this.#parts.events.callMoved();
+    this.#deps.events.callMoved();
     cell.resubmit(inFlight);
     return true;
   }

@@ -24,13 +24,13 @@ export interface Probed {
   readonly exports?: ScriptExports;
 }
 
-export interface ScriptProbesParts {
+export interface ScriptProbesDeps {
   readonly limits: Pick<Limits, 'callCpuMs' | 'callWallMs' | 'probeWallMs' | 'spareCellIdleMs'>;
   start(): CellProcess;
 }
 
 export class ScriptProbes {
-  readonly #parts: ScriptProbesParts;
+  readonly #deps: ScriptProbesDeps;
   #shared: CellProcess | undefined;
   #usedAt = 0;
   #nextId = 1;
@@ -38,8 +38,8 @@ export class ScriptProbes {
   #alone: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
-  constructor(parts: ScriptProbesParts) {
-    this.#parts = parts;
+  constructor(deps: ScriptProbesDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -64,7 +64,7 @@ export class ScriptProbes {
 
   /** Ends the shared cell where it is idle. To be called regularly. */
   pass(now: number): void {
-    const idle = this.#shared?.inFlight === 0 && now - this.#usedAt > this.#parts.limits.spareCellIdleMs;
+    const idle = this.#shared?.inFlight === 0 && now - this.#usedAt > this.#deps.limits.spareCellIdleMs;
     if (!idle) return;
     this.#shared?.kill('was not needed any more', 'retired');
     this.#shared = undefined;
@@ -78,13 +78,13 @@ export class ScriptProbes {
   /** The cell that probes share, from now on in use. */
   #started(): CellProcess {
     this.#usedAt = performance.now();
-    this.#shared = this.#shared?.takesTasks ? this.#shared : this.#parts.start();
+    this.#shared = this.#shared?.takesTasks ? this.#shared : this.#deps.start();
     return this.#shared;
   }
 
   async #runAlone(source: string): Promise<Probed> {
     this.#check();
-    const cell = this.#parts.start();
+    const cell = this.#deps.start();
     const result = await this.#attempt(source, cell);
     cell.kill('was not needed any more', 'retired');
     this.#check();
@@ -97,7 +97,7 @@ export class ScriptProbes {
   #isOwnCrash({ worked, death, cpuMs }: CellProcess): boolean {
     const reason = death?.reason;
     if (!worked || reason === undefined || reason === 'killed') return false;
-    return !HANGS.has(reason) || cpuMs === undefined || cpuMs >= this.#parts.limits.callCpuMs;
+    return !HANGS.has(reason) || cpuMs === undefined || cpuMs >= this.#deps.limits.callCpuMs;
   }
 
   async #attempt(source: string, cell: CellProcess): Promise<Probed> {
@@ -107,7 +107,7 @@ export class ScriptProbes {
   }
 
   #probe(source: string, cell: CellProcess): Promise<Probed> {
-    const { callCpuMs, callWallMs, probeWallMs } = this.#parts.limits;
+    const { callCpuMs, callWallMs, probeWallMs } = this.#deps.limits;
     // A script that takes longer to load than a call may take could never be called.
     const wallMs = Math.min(callWallMs, probeWallMs);
     const id = this.#nextId++;

@@ -22,9 +22,9 @@ const PROBE_AFTER_MS = 2_000;
 /** Between two notes to the workers that writes succeed again. */
 const BACK_EVERY_MS = 2_000;
 
-export interface AvailabilityParts {
+export interface AvailabilityDeps {
   /** Monotonic clock, in milliseconds. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
   /** Receives the beginning of a failure, and once more if it turns out what is to be done. */
   failed(cause: unknown): void;
   /**
@@ -43,11 +43,11 @@ export type Note = (level: 'info' | 'warn' | 'error', message: string, cause?: u
 
 /** Reports failures of the database to the operator, each once. @param back writes succeed again */
 export const reportedAvailability = (
-  { ticks, note }: { readonly ticks: () => number; readonly note: Note },
+  { monotonicNow, note }: { readonly monotonicNow: () => number; readonly note: Note },
   back: () => void,
 ): Availability =>
   new Availability({
-    ticks,
+    monotonicNow,
     back,
     failed: (cause) =>
       note('error', 'the database is not available: what needs it is refused, and tried again', cause),
@@ -65,7 +65,7 @@ interface Trouble {
 }
 
 export class Availability {
-  readonly #parts: AvailabilityParts;
+  readonly #deps: AvailabilityDeps;
   #trouble: Trouble | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isLost = false;
@@ -77,8 +77,8 @@ export class Availability {
   #failedAt = Number.NEGATIVE_INFINITY;
   #backAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: AvailabilityParts) {
-    this.#parts = parts;
+  constructor(deps: AvailabilityDeps) {
+    this.#deps = deps;
   }
 
   get state(): DatabaseState {
@@ -99,7 +99,7 @@ export class Availability {
    * sent nothing that does, and would never learn that it could.
    */
   get wantsProbe(): boolean {
-    return !this.#isWritable && this.#parts.ticks() - this.#failedAt >= PROBE_AFTER_MS;
+    return !this.#isWritable && this.#deps.monotonicNow() - this.#failedAt >= PROBE_AFTER_MS;
   }
 
   /** When the server last answered a statement, by the monotonic clock. */
@@ -109,7 +109,7 @@ export class Availability {
 
   /** The server has answered a statement. */
   answered(): void {
-    this.#answeredAt = this.#parts.ticks();
+    this.#answeredAt = this.#deps.monotonicNow();
   }
 
   /** A transaction has been committed, or another write that shows that writes succeed. */
@@ -117,10 +117,10 @@ export class Availability {
     this.#worksAllTheSame = this.#isLost;
     if (this.#isWritable) return;
     this.#isWritable = true;
-    const now = this.#parts.ticks();
+    const now = this.#deps.monotonicNow();
     if (now - this.#backAt >= BACK_EVERY_MS) {
       this.#backAt = now;
-      this.#parts.back();
+      this.#deps.back();
     }
     this.#endSoon();
   }
@@ -148,7 +148,7 @@ export class Availability {
 
   /** The connection for notices works again. */
   found(): void {
-    if (this.#trouble !== undefined) this.#failedAt = this.#parts.ticks();
+    if (this.#trouble !== undefined) this.#failedAt = this.#deps.monotonicNow();
     this.#isLost = false;
     this.#cut = undefined;
     this.#isWritable = true;
@@ -162,13 +162,13 @@ export class Availability {
   }
 
   #begin(cause: unknown): void {
-    this.#failedAt = this.#parts.ticks();
+    this.#failedAt = this.#deps.monotonicNow();
     const isNamed = cause instanceof DatabaseUnfit;
     // A lost connection is reported first; what has taken its place may say more.
     if (this.#trouble !== undefined && (this.#trouble.isNamed || !isNamed)) return;
     this.#trouble ??= { since: this.#failedAt, failures: 0, hasBeenLost: false, isNamed };
     this.#trouble.isNamed = isNamed;
-    this.#parts.failed(cause);
+    this.#deps.failed(cause);
   }
 
   /** Looks again once the time without a failure has passed. */
@@ -176,7 +176,7 @@ export class Availability {
     if (this.#trouble === undefined) return;
     clearTimeout(this.#timer);
     const quietMs = this.#trouble.hasBeenLost ? QUIET_AFTER_LOSS_MS : QUIET_MS;
-    const waitMs = this.#failedAt + quietMs - this.#parts.ticks();
+    const waitMs = this.#failedAt + quietMs - this.#deps.monotonicNow();
     if (waitMs > 0) this.#timer = setTimeout(() => this.#end(), waitMs).unref();
     else this.#end();
   }
@@ -185,9 +185,9 @@ export class Availability {
     // Failed again meanwhile: the next success looks again.
     if (this.#trouble === undefined || this.#isLost || !this.#isWritable) return;
     const { since, failures, hasBeenLost } = this.#trouble;
-    const now = this.#parts.ticks();
+    const now = this.#deps.monotonicNow();
     if (now - this.#failedAt < (hasBeenLost ? QUIET_AFTER_LOSS_MS : QUIET_MS)) return this.#endSoon();
     this.#trouble = undefined;
-    this.#parts.recovered(Math.round(this.#failedAt - since), failures);
+    this.#deps.recovered(Math.round(this.#failedAt - since), failures);
   }
 }

@@ -53,7 +53,7 @@ export interface Engine {
   /** How long work waits for a transaction of the group commit, in milliseconds. */
   readonly commitWaitMs?: number;
   /** Milliseconds since 1970, by a clock on which all nodes agree. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** The same, but never later than is true. */
   readonly signingClock: () => number;
   /** Where the vault's key file is by default. */

@@ -17,7 +17,7 @@ import { type Attempted, type DeliveryInFlight, type LOST, UNREAD } from './in-f
 import { type DeliveryOutcome, UNKNOWNS_MAX } from './retry.ts';
 import type { WebhookDelivery } from './webhook-delivery.ts';
 
-export interface AttemptsParts {
+export interface AttemptsDeps {
   readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
   readonly handlers: Pick<HandlerDelivery, 'attempt'>;
   readonly webhooks: Pick<WebhookDelivery, 'attempt'>;
@@ -26,15 +26,15 @@ export interface AttemptsParts {
 }
 
 export class Attempts {
-  readonly #parts: AttemptsParts;
+  readonly #deps: AttemptsDeps;
 
-  constructor(parts: AttemptsParts) {
-    this.#parts = parts;
+  constructor(deps: AttemptsDeps) {
+    this.#deps = deps;
   }
 
   /** Never rejects. */
   async make(delivery: DeliveryInFlight): Promise<Attempted | typeof LOST | typeof UNREAD> {
-    const { targets, handlers, webhooks, onError } = this.#parts;
+    const { targets, handlers, webhooks, onError } = this.#deps;
     const { claim } = delivery;
     try {
       const target = await currentTarget(targets, claim);
@@ -57,7 +57,7 @@ export class Attempts {
 
 /** The target as it is now; the end of the delivery if it gets nothing. */
 async function currentTarget(
-  targets: AttemptsParts['targets'],
+  targets: AttemptsDeps['targets'],
   claim: ClaimedDelivery,
 ): Promise<Target | Attempted> {
   const target = await targetOf(targets, claim);
@@ -68,7 +68,7 @@ async function currentTarget(
 }
 
 function targetOf(
-  targets: AttemptsParts['targets'],
+  targets: AttemptsDeps['targets'],
   { integration, target }: ClaimedDelivery,
 ): Promise<Target | undefined> {
   const name = installedName(target);

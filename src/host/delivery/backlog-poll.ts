@@ -30,16 +30,16 @@ const LATE_WHERE_BUSY_MS = 30_000;
 /** Between two requests to the other nodes to help. */
 const CALL_FOR_HELP_MS = 1_000;
 
-export interface BacklogPollParts {
+export interface BacklogPollDeps {
   readonly queue: Pick<DeliveryQueue, 'dueEndpoints'>;
   /** Monotonic clock, in milliseconds. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** Runs a function later. @returns a function that cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
   /** From 0 to 1. */
-  readonly chance: () => number;
+  readonly random: () => number;
   /** Whether this node has places for deliveries of endpoints that another node works on. */
   hasRoom(): boolean;
   /** Receives endpoints with deliveries that are due and not claimed. */
@@ -51,7 +51,7 @@ export interface BacklogPollParts {
 }
 
 export class BacklogPoll {
-  readonly #parts: BacklogPollParts;
+  readonly #deps: BacklogPollDeps;
   #cancel: (() => void) | undefined;
   #walking: Promise<void> | undefined;
   #isAsked = false;
@@ -60,8 +60,8 @@ export class BacklogPoll {
   #calledForHelpAt = Number.NEGATIVE_INFINITY;
   #isStopped = false;
 
-  constructor(parts: BacklogPollParts) {
-    this.#parts = parts;
+  constructor(deps: BacklogPollDeps) {
+    this.#deps = deps;
   }
 
   /** Starts the walks, with one at once. */
@@ -74,16 +74,16 @@ export class BacklogPoll {
    * nothing if there is no room.
    */
   help(): void {
-    if (!this.#parts.hasRoom()) return;
+    if (!this.#deps.hasRoom()) return;
     this.#isAsked = true;
     if (this.#walking === undefined) this.#next(0);
   }
 
   /** Asks the other nodes to look now: this one has much in flight. */
   callForHelp(): void {
-    const { ticks, callForHelp } = this.#parts;
-    if (ticks() - this.#calledForHelpAt < CALL_FOR_HELP_MS) return;
-    this.#calledForHelpAt = ticks();
+    const { monotonicNow, callForHelp } = this.#deps;
+    if (monotonicNow() - this.#calledForHelpAt < CALL_FOR_HELP_MS) return;
+    this.#calledForHelpAt = monotonicNow();
     callForHelp();
   }
 
@@ -97,8 +97,8 @@ export class BacklogPoll {
   #next(ms: number): void {
     this.#cancel?.();
     if (this.#isStopped) return;
-    const { after, chance } = this.#parts;
-    this.#cancel = after(withJitter(ms, chance()), () => {
+    const { after, random } = this.#deps;
+    this.#cancel = after(withJitter(ms, random()), () => {
       this.#isHelping = this.#isAsked;
       this.#isAsked = false;
       this.#walking = this.#walk().finally(() => {
@@ -110,11 +110,11 @@ export class BacklogPoll {
 
   /** Never rejects. */
   async #walk(): Promise<void> {
-    const { queue, clock, found, onError } = this.#parts;
+    const { queue, wallNow, found, onError } = this.#deps;
     let cursor: string | undefined;
     try {
       do {
-        const { items, next } = await queue.dueEndpoints({ cursor, limit: PAGE }, clock() - DUE_FOR_MS);
+        const { items, next } = await queue.dueEndpoints({ cursor, limit: PAGE }, wallNow() - DUE_FOR_MS);
         if (this.#isStopped) return;
         const left = items.filter((endpoint) => this.#isLeft(endpoint));
         if (left.length > 0) found(left);
@@ -127,15 +127,15 @@ export class BacklogPoll {
   }
 
   #isLeft({ dueAt, isWorkedOn }: DueEndpoint): boolean {
-    const { clock, hasRoom } = this.#parts;
+    const { wallNow, hasRoom } = this.#deps;
     if (!isWorkedOn) return true;
     const hasPlaces = hasRoom();
     const lateMs = hasPlaces ? LATE_MS : LATE_WHERE_BUSY_MS;
-    return (hasPlaces && this.#isHelping) || dueAt <= clock() - lateMs;
+    return (hasPlaces && this.#isHelping) || dueAt <= wallNow() - lateMs;
   }
 
   #pause(): Promise<void> {
-    return new Promise((resolve) => this.#parts.after(PAGE_MS, resolve));
+    return new Promise((resolve) => this.#deps.after(PAGE_MS, resolve));
   }
 }
 

@@ -29,22 +29,22 @@ export interface Replayed {
   readonly next?: string;
 }
 
-export interface DeliveryOrdersParts {
+export interface DeliveryOrdersDeps {
   readonly rows: Pick<DeliveryOrderRows, 'redeliver' | 'cancel' | 'redeliverSome'>;
   readonly worker: Pick<DeliveryWorker, 'add'>;
   readonly limits: Pick<Limits, 'deliveriesPerReplay'>;
 }
 
 export class DeliveryOrders {
-  readonly #parts: DeliveryOrdersParts;
+  readonly #deps: DeliveryOrdersDeps;
 
-  constructor(parts: DeliveryOrdersParts) {
-    this.#parts = parts;
+  constructor(deps: DeliveryOrdersDeps) {
+    this.#deps = deps;
   }
 
   /** @throws AnnexError `DELIVERY_UNKNOWN`, `DELIVERY_PENDING` */
   async redeliver(id: string, by: Actor): Promise<Delivery> {
-    const { rows, worker } = this.#parts;
+    const { rows, worker } = this.#deps;
     const delivery = known(id, await rows.redeliver(id, by));
     if (delivery === undefined) {
       const message = `Delivery "${id}" is pending or in flight: cancel it first, or wait until it is finished.`;
@@ -61,7 +61,7 @@ export class DeliveryOrders {
    * @throws AnnexError `DELIVERY_UNKNOWN`, `DELIVERY_OVER`
    */
   async cancel(id: string, by: Actor): Promise<Delivery> {
-    const delivery = known(id, await this.#parts.rows.cancel(id, by));
+    const delivery = known(id, await this.#deps.rows.cancel(id, by));
     if (delivery === undefined)
       throw new AnnexError('DELIVERY_OVER', `Delivery "${id}" is finished: there is nothing to cancel.`);
     return delivery;
@@ -72,7 +72,7 @@ export class DeliveryOrders {
    * transactions, each with its own audit entry.
    */
   async replay({ cursor, ...query }: ReplayQuery, by: Actor): Promise<Replayed> {
-    const { rows, worker, limits } = this.#parts;
+    const { rows, worker, limits } = this.#deps;
     let replayed = 0;
     let sparse = 0;
     let next = cursor;

@@ -22,7 +22,7 @@ import { type Attempts, failureText } from './attempts.ts';
 import { BacklogPoll, leftBacklog } from './backlog-poll.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { type Attempted, DeliveryInFlight, LOST, UNREAD } from './in-flight.ts';
-import { Leases, type LeasesParts } from './leases.ts';
+import { Leases, type LeasesDeps } from './leases.ts';
 import { decide, resultOf, signalOf } from './retry.ts';
 import { begunAt, type EndpointSignal } from './scheduler/endpoint-queue.ts';
 import { FairScheduler, type Refill, type SchedulerLimits, type Turn } from './scheduler/fair-scheduler.ts';
@@ -47,7 +47,7 @@ const TASK_WAIT_MS_MAX = TASK_SCHEDULE_S_MAX * 1_000 + BACK_OFF_MS_MAX;
 /** Time to settle the deliveries that a stop abandons. */
 const ABANDON_MS = 1_000;
 
-export interface DeliveryWorkerParts extends Pick<LeasesParts, 'clock' | 'after' | 'onError'> {
+export interface DeliveryWorkerDeps extends Pick<LeasesDeps, 'wallNow' | 'after' | 'onError'> {
   readonly queue: Pick<DeliveryQueue, 'waitingEndpoints' | 'dueEndpoints' | 'due'>;
   readonly claims: Pick<DeliveryClaims, 'claim' | 'settle' | 'release' | 'renew' | 'recover'>;
   readonly attempts: Pick<Attempts, 'make'>;
@@ -55,9 +55,9 @@ export interface DeliveryWorkerParts extends Pick<LeasesParts, 'clock' | 'after'
   readonly metrics: DeliveryMetrics;
   readonly limits: SchedulerLimits & Pick<Limits, 'deliveryLeaseMs'>;
   /** Monotonic clock, in milliseconds. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
   /** From 0 to 1. */
-  readonly chance: () => number;
+  readonly random: () => number;
   /** Whether other nodes deliver from the same database. */
   readonly isShared: boolean;
   /** Asks the other nodes to look for due deliveries. Must not throw. */
@@ -65,7 +65,7 @@ export interface DeliveryWorkerParts extends Pick<LeasesParts, 'clock' | 'after'
 }
 
 export class DeliveryWorker {
-  readonly #parts: DeliveryWorkerParts;
+  readonly #deps: DeliveryWorkerDeps;
   readonly #scheduler: FairScheduler;
   readonly #leases: Leases;
   readonly #writes: RepeatedWrites;
@@ -78,14 +78,14 @@ export class DeliveryWorker {
   #startedAt = 0;
   #willPass = false;
 
-  constructor(parts: DeliveryWorkerParts) {
-    this.#parts = parts;
-    this.#scheduler = new FairScheduler(parts.limits);
-    this.#leases = new Leases({ ...parts, recovered: (deliveries) => this.add(deliveries) });
-    this.#loop = new WorkerLoop(parts, () => this.#pass());
-    this.#writes = new RepeatedWrites({ ...parts, isStopped: () => this.#loop.isStopped });
-    this.#poll = parts.isShared
-      ? new BacklogPoll({ ...parts, hasRoom: () => !this.#isBusy, found: (some) => this.#addEndpoints(some) })
+  constructor(deps: DeliveryWorkerDeps) {
+    this.#deps = deps;
+    this.#scheduler = new FairScheduler(deps.limits);
+    this.#leases = new Leases({ ...deps, recovered: (deliveries) => this.add(deliveries) });
+    this.#loop = new WorkerLoop(deps, () => this.#pass());
+    this.#writes = new RepeatedWrites({ ...deps, isStopped: () => this.#loop.isStopped });
+    this.#poll = deps.isShared
+      ? new BacklogPoll({ ...deps, hasRoom: () => !this.#isBusy, found: (some) => this.#addEndpoints(some) })
       : undefined;
   }
 
@@ -96,19 +96,19 @@ export class DeliveryWorker {
 
   /** Whether half of the places are in use: one integration alone never takes all. */
   get #isBusy(): boolean {
-    return 2 * this.#scheduler.inFlight >= this.#parts.limits.deliveriesInFlight;
+    return 2 * this.#scheduler.inFlight >= this.#deps.limits.deliveriesInFlight;
   }
 
   /** Takes up the deliveries that the last process left. @throws if the store cannot be read */
   async start(): Promise<void> {
     // Before the first claim. Without other nodes, every lease is of a process that has ended.
-    await this.#parts.claims.recover({ all: !this.#parts.isShared });
+    await this.#deps.claims.recover({ all: !this.#deps.isShared });
     if (!this.#loop.start()) return;
-    this.#startedAt = this.#parts.clock();
+    this.#startedAt = this.#deps.wallNow();
     this.#leases.start();
     // Most of what waits is of nodes that are at work on it.
     if (this.#poll !== undefined) return this.#poll.start();
-    this.#addEndpoints(await leftBacklog(this.#parts.queue, () => this.#loop.isRunning));
+    this.#addEndpoints(await leftBacklog(this.#deps.queue, () => this.#loop.isRunning));
   }
 
   /** Adds endpoints with deliveries that another process has accepted. */
@@ -146,10 +146,10 @@ export class DeliveryWorker {
 
   /** Adds a delivery that is due at `dueAt`, in milliseconds since 1970. */
   addLater(delivery: WaitingDelivery, dueAt: number): void {
-    const { clock, ticks } = this.#parts;
-    const waitMs = dueAt - clock();
+    const { wallNow, monotonicNow } = this.#deps;
+    const waitMs = dueAt - wallNow();
     if (waitMs <= 0) return this.add([delivery]);
-    this.#scheduler.addLater(delivery, ticks() + Math.min(waitMs, TASK_LOOK_MS));
+    this.#scheduler.addLater(delivery, monotonicNow() + Math.min(waitMs, TASK_LOOK_MS));
     this.#passSoon();
   }
 
@@ -164,7 +164,7 @@ export class DeliveryWorker {
     // At the same time: a walk may wait for a database that is away.
     const polled = this.#poll?.stop();
     if (!(await this.#loop.idle(withinMs))) {
-      void this.#abandon().catch(this.#parts.onError);
+      void this.#abandon().catch(this.#deps.onError);
       await this.#loop.idle(ABANDON_MS);
     }
     this.#loop.finish();
@@ -184,9 +184,9 @@ export class DeliveryWorker {
 
   #pass(): void {
     if (!this.#loop.isRunning) return;
-    const { clock, ticks } = this.#parts;
-    const now = clock();
-    this.#scheduler.wake(ticks());
+    const { wallNow, monotonicNow } = this.#deps;
+    const now = wallNow();
+    this.#scheduler.wake(monotonicNow());
     const turns: Turn[] = [];
     const setBack: Turn[] = [];
     for (let next = this.#scheduler.next(); next !== undefined; next = this.#scheduler.next()) {
@@ -204,18 +204,18 @@ export class DeliveryWorker {
 
   /** Asks the store for the due deliveries of an endpoint. Never rejects. */
   async #refill({ endpoint, hints, isContested }: Refill): Promise<void> {
-    const { queue, clock, ticks, chance, onError } = this.#parts;
+    const { queue, wallNow, monotonicNow, random, onError } = this.#deps;
     this.#loop.begin();
     try {
-      const now = clock();
-      const due = begunAt(await queue.due(endpoint, now, hints), isContested ? chance() : 0);
+      const now = wallNow();
+      const due = begunAt(await queue.due(endpoint, now, hints), isContested ? random() : 0);
       const { nextAt } = due;
       this.#dueBy.delete(endpoint);
       if (nextAt === undefined) this.#scheduler.refilled(endpoint, due);
       else if (nextAt <= now + (isTaskLane(endpoint) ? TASK_WAIT_MS_MAX : BACK_OFF_MS_MAX))
         this.#scheduler.refilled(endpoint, {
           ...due,
-          nextAt: ticks() + Math.min(nextAt - now, TASK_LOOK_MS),
+          nextAt: monotonicNow() + Math.min(nextAt - now, TASK_LOOK_MS),
         });
       else {
         this.#dueBy.set(endpoint, nextAt);
@@ -225,7 +225,7 @@ export class DeliveryWorker {
         this.#scheduler.refilled(endpoint, { ids, more: more || laterAt !== undefined });
       }
     } catch (error) {
-      this.#scheduler.refillFailed(endpoint, ticks() + STORE_BACK_OFF_MS);
+      this.#scheduler.refillFailed(endpoint, monotonicNow() + STORE_BACK_OFF_MS);
       onError(error);
     }
     this.#end();
@@ -235,10 +235,10 @@ export class DeliveryWorker {
    * Claims deliveries and starts their attempts. Never rejects. @param dueBy the latest due time
    */
   async #claim(turns: readonly Turn[], dueBy: number): Promise<void> {
-    const { claims, clock, ticks, limits, onError } = this.#parts;
+    const { claims, wallNow, monotonicNow, limits, onError } = this.#deps;
     this.#loop.begin();
     // Before the claim: the lease ends no earlier than counted from here.
-    const claimedAt = clock();
+    const claimedAt = wallNow();
     const ids = turns.map(({ id }) => id);
     let claimed: readonly ClaimedDelivery[] = [];
     let hasFailed = false;
@@ -248,7 +248,7 @@ export class DeliveryWorker {
       hasFailed = true;
       onError(error);
     }
-    const now = clock();
+    const now = wallNow();
     const claimOfId = new Map(claimed.map((claim) => [claim.id, claim]));
     for (const { id, endpoint, isBacklogged } of turns) {
       const claim = claimOfId.get(id);
@@ -264,7 +264,7 @@ export class DeliveryWorker {
       } else {
         // If the disk is full, each delivery of a long backlog would fail in turn, and then all
         // again.
-        if (hasFailed) this.#scheduler.backOff(endpoint, ticks() + STORE_BACK_OFF_MS);
+        if (hasFailed) this.#scheduler.backOff(endpoint, monotonicNow() + STORE_BACK_OFF_MS);
         else this.#missed(endpoint);
         this.#scheduler.done(endpoint, 'none');
       }
@@ -274,9 +274,9 @@ export class DeliveryWorker {
 
   /** A hinted delivery could not be claimed. */
   #missed(endpoint: string): void {
-    const { isShared, ticks, chance } = this.#parts;
-    if (isShared) this.#scheduler.outrun(endpoint, ticks() + OUTRUN_BACK_OFF_MS * chance());
-    else this.#scheduler.retryAt(endpoint, ticks() + MISSED_BACK_OFF_MS);
+    const { isShared, monotonicNow, random } = this.#deps;
+    if (isShared) this.#scheduler.outrun(endpoint, monotonicNow() + OUTRUN_BACK_OFF_MS * random());
+    else this.#scheduler.retryAt(endpoint, monotonicNow() + MISSED_BACK_OFF_MS);
   }
 
   /** From the claim to the settled outcome. Never rejects. */
@@ -288,19 +288,19 @@ export class DeliveryWorker {
       signal = await this.#attempt(delivery);
     } catch (error) {
       // A fault of one delivery ends neither the others nor the process.
-      this.#parts.onError(error);
+      this.#deps.onError(error);
     }
     this.#leases.delete(delivery);
-    const { clock } = this.#parts;
+    const { wallNow } = this.#deps;
     const { endpoint } = delivery.claim;
-    if (signal !== 'none') this.#scheduler.setSlow(endpoint, clock() - delivery.startedAt > SLOW_MS);
+    if (signal !== 'none') this.#scheduler.setSlow(endpoint, wallNow() - delivery.startedAt > SLOW_MS);
     this.#scheduler.done(endpoint, signal);
     if (!delivery.isAbandoned) this.#end();
   }
 
   /** @returns what the attempt says of its endpoint */
   async #attempt(delivery: DeliveryInFlight): Promise<EndpointSignal> {
-    const { attempts, clock, metrics } = this.#parts;
+    const { attempts, wallNow, metrics } = this.#deps;
     const { claim, startedAt } = delivery;
     if (!this.#loop.isRunning) {
       delivery.isEnded = true;
@@ -313,15 +313,15 @@ export class DeliveryWorker {
     // An abandoned delivery is settled already.
     if (attempted === LOST || delivery.isAbandoned) return 'none';
     if (attempted === UNREAD) {
-      await this.#writes.run(delivery, () => this.#parts.claims.release([claim]));
-      this.#scheduler.retryAt(claim.endpoint, this.#parts.ticks() + MISSED_BACK_OFF_MS);
+      await this.#writes.run(delivery, () => this.#deps.claims.release([claim]));
+      this.#scheduler.retryAt(claim.endpoint, this.#deps.monotonicNow() + MISSED_BACK_OFF_MS);
       return 'none';
     }
     if (this.#isCutShort(delivery, attempted)) {
       await this.#release([delivery]);
       return 'none';
     }
-    return (await this.#settle(delivery, attempted, clock())) ? signalOf(attempted.ending) : 'none';
+    return (await this.#settle(delivery, attempted, wallNow())) ? signalOf(attempted.ending) : 'none';
   }
 
   /** Whether the stop of the service has ended or refused the call. */
@@ -331,19 +331,19 @@ export class DeliveryWorker {
 
   /** Writes the outcome. @param now when the attempt ended @returns whether it was written */
   async #settle(delivery: DeliveryInFlight, attempted: Attempted, now: number): Promise<boolean> {
-    const { chance, callLog, metrics, ticks } = this.#parts;
+    const { random, callLog, metrics, monotonicNow } = this.#deps;
     const { claim, startedAt, target } = delivery;
     const { ending, recorded } = attempted;
-    const decision = decide(claim, ending, now, chance());
+    const decision = decide(claim, ending, now, random());
     const result = recorded && resultOf(ending);
     const durationMs = Math.max(0, now - startedAt);
     const { outcome } = ending;
     const attempt = result && { at: startedAt, durationMs, result, outcome, ...recorded };
     const settlement = { claim, ...decision, outcome, ...(attempt && { attempt }) };
-    if (!(await this.#writes.run(delivery, () => this.#parts.claims.settle(settlement)))) {
+    if (!(await this.#writes.run(delivery, () => this.#deps.claims.settle(settlement)))) {
       // Another claim has it; or it was written although the store reported a failure, and waits
       // without a hint.
-      this.#scheduler.retryAt(claim.endpoint, ticks() + MISSED_BACK_OFF_MS);
+      this.#scheduler.retryAt(claim.endpoint, monotonicNow() + MISSED_BACK_OFF_MS);
       return false;
     }
     if (result) metrics.attempted(claim.kind, result, durationMs);
@@ -357,7 +357,7 @@ export class DeliveryWorker {
   /** Gives claims back without an attempt. Never rejects. */
   async #release(deliveries: readonly DeliveryInFlight[]): Promise<void> {
     const claims = deliveries.map(({ claim }) => claim);
-    await this.#parts.claims.release(claims).catch(this.#parts.onError);
+    await this.#deps.claims.release(claims).catch(this.#deps.onError);
   }
 
   /**
@@ -372,7 +372,7 @@ export class DeliveryWorker {
     }
     this.#loop.begin();
     const unknown: Attempted = { ending: { end: 'unknown', outcome: 'end unknown' } };
-    const now = this.#parts.clock();
+    const now = this.#deps.wallNow();
     const posted = running.filter(({ isPosted }) => isPosted);
     await Promise.all([
       this.#release(running.filter(({ isPosted }) => !isPosted)),
@@ -389,15 +389,15 @@ export class DeliveryWorker {
 
   /** The monotonic time of a due time; one too far off is of a clock that was set back: now. */
   #ticksAt(at: number): number {
-    const { clock, ticks } = this.#parts;
-    const delayMs = at - clock();
-    return ticks() + (delayMs > BACK_OFF_MS_MAX ? 0 : delayMs);
+    const { wallNow, monotonicNow } = this.#deps;
+    const delayMs = at - wallNow();
+    return monotonicNow() + (delayMs > BACK_OFF_MS_MAX ? 0 : delayMs);
   }
 }
 
-interface RepeatedWritesParts {
+interface RepeatedWritesDeps {
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** Runs a function later. @returns a function that cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
   /** Whether nothing is to be repeated any more. */
@@ -414,12 +414,12 @@ interface RepeatedWritesParts {
  * node has taken over by then changes nothing.
  */
 class RepeatedWrites {
-  readonly #parts: RepeatedWritesParts;
+  readonly #deps: RepeatedWritesDeps;
   /** Ends the waits in progress. */
   readonly #waits = new Set<() => void>();
 
-  constructor(parts: RepeatedWritesParts) {
-    this.#parts = parts;
+  constructor(deps: RepeatedWritesDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -429,14 +429,14 @@ class RepeatedWrites {
    *   another reason until the lease of the delivery expires, after which it is taken back
    */
   async run<Result>(delivery: DeliveryInFlight, write: () => Promise<Result>): Promise<Result | undefined> {
-    const { clock, isStopped, onError } = this.#parts;
+    const { wallNow, isStopped, onError } = this.#deps;
     for (;;) {
       try {
         return await write();
       } catch (error) {
         onError(error);
         const isAway = error instanceof DatabaseUnavailable;
-        if (isStopped() || (!isAway && clock() + STORE_BACK_OFF_MS >= delivery.claimedUntil))
+        if (isStopped() || (!isAway && wallNow() + STORE_BACK_OFF_MS >= delivery.claimedUntil))
           return undefined;
         await this.#wait();
       }
@@ -455,7 +455,7 @@ class RepeatedWrites {
         this.#waits.delete(end);
         resolve();
       };
-      const cancel = this.#parts.after(STORE_BACK_OFF_MS, end);
+      const cancel = this.#deps.after(STORE_BACK_OFF_MS, end);
       this.#waits.add(end);
     });
   }

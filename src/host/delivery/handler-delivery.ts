@@ -10,20 +10,20 @@ import type { Dispatch } from '../calls/dispatch.ts';
 import { attemptedBy, callFor, DELIVER_TO, destinationIn, discard } from './event-call.ts';
 import type { Attempted, DeliveryInFlight } from './in-flight.ts';
 
-export interface HandlerDeliveryParts {
+export interface HandlerDeliveryDeps {
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly callLog: Pick<CallLog, 'log'>;
 }
 
 export class HandlerDelivery {
-  readonly #parts: HandlerDeliveryParts;
+  readonly #deps: HandlerDeliveryDeps;
 
-  constructor(parts: HandlerDeliveryParts) {
-    this.#parts = parts;
+  constructor(deps: HandlerDeliveryDeps) {
+    this.#deps = deps;
   }
 
   async attempt(delivery: DeliveryInFlight, target: Target): Promise<Attempted> {
-    const result = await callFor(this.#parts.dispatch, target, delivery);
+    const result = await callFor(this.#deps.dispatch, target, delivery);
     if ('ending' in result) return result;
     const { response } = result;
     discard(response);
@@ -37,7 +37,7 @@ export class HandlerDelivery {
       const text =
         `${type} was handled, and the answer names a receiver (${DELIVER_TO}), but nothing is posted to it: for that, the ` +
         'manifest has to say `webhook` when the event is accepted, and still when it is delivered.';
-      this.#parts.callLog.log(target, id, 'warn', text);
+      this.#deps.callLog.log(target, id, 'warn', text);
     }
     return attempted;
   }

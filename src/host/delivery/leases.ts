@@ -20,13 +20,13 @@ const PASSES_PER_LEASE = 3;
  */
 const RETURN_MS = 5_000;
 
-export interface LeasesParts {
+export interface LeasesDeps {
   readonly claims: Pick<DeliveryClaims, 'renew' | 'recover'>;
   readonly limits: Pick<Limits, 'deliveryLeaseMs'>;
   /** Whether other nodes, which may die, use the same database. */
   readonly isShared: boolean;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** Runs a function later. @returns a function that cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
   /** Receives deliveries that can be claimed again. */
@@ -36,7 +36,7 @@ export interface LeasesParts {
 }
 
 export class Leases {
-  readonly #parts: LeasesParts;
+  readonly #deps: LeasesDeps;
   readonly #inFlight = new Set<DeliveryInFlight>();
   #cancel: (() => void) | undefined;
   #passes = 0;
@@ -44,17 +44,17 @@ export class Leases {
   #hasFailed = false;
   #isReturning = false;
 
-  constructor(parts: LeasesParts) {
-    this.#parts = parts;
+  constructor(deps: LeasesDeps) {
+    this.#deps = deps;
   }
 
   /** Starts the passes. */
   start(): void {
-    const { after, limits } = this.#parts;
+    const { after, limits } = this.#deps;
     const everyMs = Math.ceil(limits.deliveryLeaseMs / PASSES_PER_LEASE);
     this.#cancel = after(everyMs, () => {
       this.start();
-      void this.#pass(everyMs).catch(this.#parts.onError);
+      void this.#pass(everyMs).catch(this.#deps.onError);
     });
   }
 
@@ -64,7 +64,7 @@ export class Leases {
 
   /** Renews all leases at once, and leaves those of other nodes alone for a while. */
   databaseIsBack(): void {
-    const { after, onError } = this.#parts;
+    const { after, onError } = this.#deps;
     this.#renew(0).catch(onError);
     if (this.#isReturning) return;
     this.#isReturning = true;
@@ -86,7 +86,7 @@ export class Leases {
 
   /** @param renewAfterMs a younger lease needs no renewal yet */
   async #pass(renewAfterMs: number): Promise<void> {
-    const { claims, isShared, recovered } = this.#parts;
+    const { claims, isShared, recovered } = this.#deps;
     const hasFailed = this.#hasFailed;
     this.#hasFailed = true;
     await this.#renew(renewAfterMs);
@@ -98,8 +98,8 @@ export class Leases {
   }
 
   async #renew(renewAfterMs: number): Promise<void> {
-    const { claims, limits, clock } = this.#parts;
-    const now = clock();
+    const { claims, limits, wallNow } = this.#deps;
+    const now = wallNow();
     // A claim of the future was made before the clock was set back.
     const old = this.all().filter(({ claimedAt }) => now - claimedAt >= renewAfterMs || claimedAt > now);
     if (old.length > 0) {

@@ -25,8 +25,8 @@ import { WebhookDelivery } from './webhook-delivery.ts';
 
 export const USER_AGENT = `Annex-Webhook/${VERSION}`;
 
-export interface DeliveryParts extends Omit<IntakeParts, 'store' | 'worker' | 'limits'> {
-  readonly store: IntakeParts['store'] &
+export interface DeliveryDeps extends Omit<IntakeDeps, 'store' | 'worker' | 'limits'> {
+  readonly store: IntakeDeps['store'] &
     Pick<
       Store,
       | ('lifecycleEvents' | 'deliveryQueue' | 'deliveryClaims' | 'backlog' | 'webhookSecrets')
@@ -41,9 +41,9 @@ export interface DeliveryParts extends Omit<IntakeParts, 'store' | 'worker' | 'l
   /** Milliseconds since 1970, never later than is true. */
   readonly signingClock: () => number;
   /** Monotonic clock, in milliseconds. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
   /** From 0 to 1. */
-  readonly chance: () => number;
+  readonly random: () => number;
   /** Runs a function later. @returns a function that cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
   limitMet(name: LimitName): void;
@@ -65,24 +65,24 @@ export interface OpenDelivery extends DeliveryIntake {
  * Call it before the first change of the store: recipients are cached from then on. Until the
  * start, deliveries are accepted and none is attempted.
  */
-export function openDelivery(parts: DeliveryParts): OpenDelivery {
-  const { store, metrics } = parts;
+export function openDelivery(deps: DeliveryDeps): OpenDelivery {
+  const { store, metrics } = deps;
   const { lifecycleEvents, isShared } = store;
   const lifecycle = new LifecycleWorker({
-    ...parts,
+    ...deps,
     events: lifecycleEvents,
     isShared,
     settled: lifecycleMetrics(metrics, lifecycleEvents),
-    onError: (error) => parts.onError(error, 'a lifecycle event could not be read or settled'),
+    onError: (error) => deps.onError(error, 'a lifecycle event could not be read or settled'),
   });
   store.changes.on('lifecycle', (installationId) => lifecycle.add(installationId));
   store.changes.on('back', () => lifecycle.retryNow());
-  const worker = deliveryWorker(parts);
+  const worker = deliveryWorker(deps);
   const stop = async (withinMs: number) => {
     await Promise.all([lifecycle.stop(), worker.stop(withinMs)]);
   };
   return {
-    ...openIntake({ ...parts, worker }),
+    ...openIntake({ ...deps, worker }),
     async start() {
       try {
         await Promise.all([lifecycle.start(), worker.start()]);
@@ -95,18 +95,18 @@ export function openDelivery(parts: DeliveryParts): OpenDelivery {
   };
 }
 
-function deliveryWorker(parts: DeliveryParts): DeliveryWorker {
-  const { store } = parts;
+function deliveryWorker(deps: DeliveryDeps): DeliveryWorker {
+  const { store } = deps;
   const { deliveryQueue: queue, deliveryClaims: claims, backlog, webhookSecrets: secrets, isShared } = store;
-  const onError = (error: unknown) => parts.onError(error, 'a delivery could not be claimed or settled');
-  const handlers = new HandlerDelivery(parts);
-  const webhooks = new WebhookDelivery({ ...parts, claims, secrets, userAgent: USER_AGENT });
-  const attempts = new Attempts({ targets: parts.targets, handlers, webhooks, onError });
+  const onError = (error: unknown) => deps.onError(error, 'a delivery could not be claimed or settled');
+  const handlers = new HandlerDelivery(deps);
+  const webhooks = new WebhookDelivery({ ...deps, claims, secrets, userAgent: USER_AGENT });
+  const attempts = new Attempts({ targets: deps.targets, handlers, webhooks, onError });
   const inFlight = () => worker.inFlight;
-  const metrics = deliveryMetrics(parts.metrics, backlog, inFlight);
+  const metrics = deliveryMetrics(deps.metrics, backlog, inFlight);
   const callForHelp = () => void store.announceBacklog().catch(onError);
   const worker: DeliveryWorker = new DeliveryWorker({
-    ...parts,
+    ...deps,
     ...{ queue, claims, attempts, metrics, isShared, callForHelp, onError },
   });
   store.changes.on('backlog', () => worker.help());
@@ -114,7 +114,7 @@ function deliveryWorker(parts: DeliveryParts): DeliveryWorker {
   return worker;
 }
 
-export interface IntakeParts {
+export interface IntakeDeps {
   readonly store: Pick<
     Store,
     'changes' | 'subscriberRows' | 'eventOutbox' | 'taskOutbox' | 'deliveryOrderRows'
@@ -123,7 +123,7 @@ export interface IntakeParts {
   readonly worker: Pick<DeliveryWorker, 'add' | 'addLater'>;
   readonly limits: Pick<Limits, 'deliveriesPerReplay' | 'taskGenerations'>;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly randomBytes: RandomBytes;
   onError(error: unknown, what: string): void;
 }
@@ -143,19 +143,19 @@ export interface DeliveryIntake {
  *
  * Call it before the first change of the store: recipients are cached from then on.
  */
-export function openIntake(parts: IntakeParts): DeliveryIntake {
-  const { store, worker, limits, clock, randomBytes } = parts;
+export function openIntake(deps: IntakeDeps): DeliveryIntake {
+  const { store, worker, limits, wallNow, randomBytes } = deps;
   const { changes, subscriberRows, eventOutbox: outbox, deliveryOrderRows: rows } = store;
   const recipients = new RecipientResolver(subscriberRows, (error) =>
-    parts.onError(error, 'A row is damaged, and its target was left out of the recipients of events.'),
+    deps.onError(error, 'A row is damaged, and its target was left out of the recipients of events.'),
   );
   changes.on('version', (integration) => recipients.forgetIntegration(integration));
   changes.on('installation', (_, organization) => recipients.forgetOrganization(organization));
   changes.on('missed', () => recipients.forget());
-  const acceptance = new EventAcceptance({ recipients, outbox, worker, clock });
+  const acceptance = new EventAcceptance({ recipients, outbox, worker, wallNow });
   return {
     acceptance,
-    taskAcceptance: new TaskAcceptance({ outbox: store.taskOutbox, worker, limits, clock, randomBytes }),
+    taskAcceptance: new TaskAcceptance({ outbox: store.taskOutbox, worker, limits, wallNow, randomBytes }),
     deliveryOrders: new DeliveryOrders({ rows, worker, limits }),
     testEvents: new TestEvents({ acceptance, limits, randomBytes }),
   };

@@ -96,13 +96,13 @@ export function deliveryOutcome(result: PostResult, now: number): DeliveryOutcom
  * Decides the next state of a delivery.
  *
  * @param now when the attempt ended; the delay of a retry counts from here
- * @param chance from 0 to 1
+ * @param random from 0 to 1
  */
 export function decide(
   budget: Budget,
   { end, leastMs = 0 }: DeliveryOutcome,
   now: number,
-  chance: number,
+  random: number,
 ): Decision {
   const { retries, unknowns, faults } = budget;
   switch (end) {
@@ -120,7 +120,7 @@ export function decide(
       const kept = { unknowns: end === 'lapsed' ? UNKNOWNS_MAX : unknowns, faults };
       const baseMs = RETRY_DELAYS_MS[retries];
       if (baseMs === undefined) return { retries, ...kept, state: 'failed', dueAt: now };
-      const dueAt = now + withJitter(Math.max(baseMs, leastMs), chance);
+      const dueAt = now + withJitter(Math.max(baseMs, leastMs), random);
       return { retries: retries + 1, ...kept, state: 'pending', dueAt };
     }
     case 'fault': {
@@ -131,7 +131,7 @@ export function decide(
         unknowns,
         faults: count,
         state: 'pending',
-        dueAt: now + delayMs(count, leastMs, chance),
+        dueAt: now + delayMs(count, leastMs, random),
       };
     }
   }

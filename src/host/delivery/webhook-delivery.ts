@@ -26,14 +26,14 @@ const MS_PER_S = 1_000;
 /** A longer destination is not kept with the attempt; the client refuses it. */
 const DESTINATION_CHARS_MAX = 2_048;
 
-export interface WebhookDeliveryParts {
+export interface WebhookDeliveryDeps {
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly claims: Pick<DeliveryClaims, 'keepPayload'>;
   readonly secrets: Pick<WebhookSecrets, 'signing'>;
   readonly webhookClient: Pick<WebhookClient, 'post'>;
   readonly limits: Pick<Limits, 'webhookPayloadBytes'>;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** The same, never later than is true. */
   readonly signingClock: () => number;
   /** Value of the header `User-Agent`. */
@@ -45,10 +45,10 @@ export interface WebhookDeliveryParts {
 type Draft = Pick<DeliveryPayload, 'destination' | 'payload'>;
 
 export class WebhookDelivery {
-  readonly #parts: WebhookDeliveryParts;
+  readonly #deps: WebhookDeliveryDeps;
 
-  constructor(parts: WebhookDeliveryParts) {
-    this.#parts = parts;
+  constructor(deps: WebhookDeliveryDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -66,13 +66,13 @@ export class WebhookDelivery {
     const draft = await this.#ask(delivery, target);
     if ('ending' in draft) return draft;
     const payload = { ...draft, revision };
-    if (!(await this.#parts.claims.keepPayload(claim, payload))) return LOST;
+    if (!(await this.#deps.claims.keepPayload(claim, payload))) return LOST;
     const still = await current();
     return 'ending' in still ? still : this.#post(delivery, payload);
   }
 
   async #ask(delivery: DeliveryInFlight, target: Target): Promise<Draft | Attempted> {
-    const result = await callFor(this.#parts.dispatch, target, delivery);
+    const result = await callFor(this.#deps.dispatch, target, delivery);
     if ('ending' in result) return result;
     const { response } = result;
     const attempted = attemptedBy(result);
@@ -92,7 +92,7 @@ export class WebhookDelivery {
 
   /** Reads the payload. A body that streams while the call runs is subject to its limits. */
   async #payloadIn({ status, body }: CallResponse): Promise<string | Attempted> {
-    const max = this.#parts.limits.webhookPayloadBytes;
+    const max = this.#deps.limits.webhookPayloadBytes;
     const recorded = { status };
     let bytes: Buffer | undefined;
     try {
@@ -103,7 +103,7 @@ export class WebhookDelivery {
       return { ...attemptedBy({ outcome: cause.outcome }), recorded };
     }
     if (bytes === undefined) {
-      this.#parts.limitMet('webhookPayloadBytes');
+      this.#deps.limitMet('webhookPayloadBytes');
       const detail = limitSentence({ name: 'webhookPayloadBytes', max });
       return { ending: { end: 'rejected', outcome: 'payload too large' }, recorded, detail };
     }
@@ -117,14 +117,14 @@ export class WebhookDelivery {
     delivery: DeliveryInFlight,
     { destination, payload }: DeliveryPayload,
   ): Promise<Attempted | typeof LOST> {
-    const { secrets, webhookClient, clock, signingClock } = this.#parts;
+    const { secrets, webhookClient, wallNow, signingClock } = this.#deps;
     const { claim } = delivery;
     const target = installedName(claim.target);
     if (target === undefined) throw new Error('A webhook without an installation to sign it for.');
     const signing = await secrets.signing(target);
     if (delivery.isAbandoned) return LOST;
     // A node that lost the database cannot renew its leases: another node may have the delivery.
-    if (clock() >= delivery.claimedUntil) return LOST;
+    if (wallNow() >= delivery.claimedUntil) return LOST;
     const body = Buffer.from(payload, 'utf8');
     // Rounded down: a receiver may refuse a signature of the future.
     const signature = signatureHeader(signing, Math.floor(signingClock() / MS_PER_S), body);
@@ -138,14 +138,14 @@ export class WebhookDelivery {
       owner: claim.endpoint,
       generation: claim.generation,
     });
-    return attemptedWith(result, withoutQuery(destination), clock());
+    return attemptedWith(result, withoutQuery(destination), wallNow());
   }
 
   #headers(claim: ClaimedDelivery, signature: string, body: Uint8Array): Record<string, string> {
     return {
       'content-type': 'application/json',
       'content-length': String(body.byteLength),
-      'user-agent': this.#parts.userAgent,
+      'user-agent': this.#deps.userAgent,
       'x-platform-signature': signature,
       'x-platform-event': claim.type,
       'x-platform-delivery': claim.id,

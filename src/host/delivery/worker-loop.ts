@@ -14,23 +14,23 @@ export const STORE_BACK_OFF_MS = 5_000;
 /** Longest back-off, jitter included: a longer one is due to a clock that was set back. */
 export const BACK_OFF_MS_MAX = 2 * DELAY_MS_MAX;
 
-export interface WorkerLoopParts {
+export interface WorkerLoopDeps {
   /** Monotonic clock, in milliseconds. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
   /** Runs a function later. @returns a function that cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
 export class WorkerLoop {
-  readonly #parts: WorkerLoopParts;
+  readonly #deps: WorkerLoopDeps;
   readonly #onTimer: () => void;
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new';
   #timer: { readonly at: number; readonly cancel: () => void } | undefined;
   #tasks = 0;
   #onIdle: (() => void) | undefined;
 
-  constructor(parts: WorkerLoopParts, onTimer: () => void) {
-    this.#parts = parts;
+  constructor(deps: WorkerLoopDeps, onTimer: () => void) {
+    this.#deps = deps;
     this.#onTimer = onTimer;
   }
 
@@ -74,7 +74,7 @@ export class WorkerLoop {
   async idle(withinMs?: number): Promise<boolean> {
     if (this.#tasks === 0) return true;
     return new Promise((resolve) => {
-      const cancel = withinMs === undefined ? undefined : this.#parts.after(withinMs, () => resolve(false));
+      const cancel = withinMs === undefined ? undefined : this.#deps.after(withinMs, () => resolve(false));
       this.#onIdle = () => {
         cancel?.();
         resolve(true);
@@ -93,9 +93,9 @@ export class WorkerLoop {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (at === undefined || !this.isRunning) return;
-    const { ticks, after } = this.#parts;
+    const { monotonicNow, after } = this.#deps;
     // Rounded up: a timer may come a little early, and is then set again.
-    const cancel = after(Math.max(1, Math.ceil(at - ticks())), () => {
+    const cancel = after(Math.max(1, Math.ceil(at - monotonicNow())), () => {
       this.#timer = undefined;
       this.#onTimer();
     });

@@ -14,7 +14,7 @@ import { KEEP_ALIVE_MS, newHttpPool } from './http-pool.ts';
 import type { Loopback } from './loopback.ts';
 import type { Target } from './policy.ts';
 
-export interface ConnectionPoolsParts {
+export interface ConnectionPoolsDeps {
   /** The bound on all connections together. */
   readonly limit: LimitMet;
   readonly connectionsPerOrigin: number;
@@ -45,13 +45,13 @@ interface Entry {
 }
 
 export class ConnectionPools {
-  readonly #parts: ConnectionPoolsParts;
+  readonly #deps: ConnectionPoolsDeps;
   /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
   #open = 0;
 
-  constructor(parts: ConnectionPoolsParts) {
-    this.#parts = parts;
+  constructor(deps: ConnectionPoolsDeps) {
+    this.#deps = deps;
   }
 
   /** Number of pools. */
@@ -69,7 +69,7 @@ export class ConnectionPools {
     const key = `${owner} ${url.origin}${inProcess === undefined ? '' : suffixOf(inProcess)}`;
     const dial = () =>
       inProcess === undefined
-        ? this.#parts.connectorTo(targetOf(url), owner)
+        ? this.#deps.connectorTo(targetOf(url), owner)
         : loopbackConnector(inProcess, owner);
     const entry = this.#entries.get(key) ?? { pool: this.#newPool(url, dial()), users: 0 };
     clearTimeout(entry.idle);
@@ -95,13 +95,13 @@ export class ConnectionPools {
   }
 
   #newPool(url: URL, dial: buildConnector.connector): Pool {
-    const { connectionsPerOrigin: connections, headerBytes } = this.#parts;
+    const { connectionsPerOrigin: connections, headerBytes } = this.#deps;
     return newHttpPool(url.origin, { connect: this.#counted(dial), connections, headerBytes });
   }
 
   #counted(dial: buildConnector.connector): buildConnector.connector {
     return (options, callback) => {
-      const { limit } = this.#parts;
+      const { limit } = this.#deps;
       if (this.#open >= limit.max && !this.#dropIdle()) {
         callback(overLimit(limit, 'shed'), null);
         return;

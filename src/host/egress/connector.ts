@@ -40,7 +40,7 @@ export type Connect = (origin: string, owner: string) => Duplex;
  */
 export type OwnListener = (port: number) => 'control' | 'public' | undefined;
 
-export interface ConnectorParts {
+export interface ConnectorDeps {
   readonly policy: EgressPolicy;
   readonly lookup: Lookup;
   /** Time for look-up, TCP and TLS together. */
@@ -51,33 +51,33 @@ export interface ConnectorParts {
 }
 
 /** Makes undici's connector for one target. */
-export function connectorTo(target: Target, parts: ConnectorParts): buildConnector.connector {
+export function connectorTo(target: Target, deps: ConnectorDeps): buildConnector.connector {
   const dial = buildConnector({
     // HTTP/2 has attacks of its own, and nothing that a fetch needs.
     allowH2: false,
     autoSelectFamily: true,
-    lookup: checkedLookup(target, parts),
+    lookup: checkedLookup(target, deps),
     maxCachedSessions: 1,
     rejectUnauthorized: true,
-    timeout: parts.connectLimit.max,
+    timeout: deps.connectLimit.max,
     ...serverNameOf(target.host),
   });
   const isLiteral = isIP(target.host) !== 0;
   return (options, callback) => {
     try {
-      if (isLiteral) checkAddress(target, parts, target.host);
+      if (isLiteral) checkAddress(target, deps, target.host);
     } catch (cause) {
       callback(cause as EgressError, null);
       return;
     }
-    const { connect } = parts;
+    const { connect } = deps;
     // On the next tick: undici is not ready for a connection at once.
     if (connect !== undefined)
       return process.nextTick(() => callback(null, connect(originOf(options)) as Socket));
     dial(options, (...[error, socket]) => {
       if (error !== null) return callback(error, null);
       try {
-        checkAddress(target, parts, peerOf(socket));
+        checkAddress(target, deps, peerOf(socket));
         callback(null, socket);
       } catch (cause) {
         socket.destroy();
@@ -115,7 +115,7 @@ export function checkTarget(target: Target, policy: EgressPolicy): void {
 export const refusedTarget = (target: Target, why: string): EgressError =>
   new EgressError(REFUSED, { detail: `${nameOf(target)} was refused: ${why}.`, result: 'refused' });
 
-function checkAddress(target: Target, { policy, ownListener }: ConnectorParts, address: string): void {
+function checkAddress(target: Target, { policy, ownListener }: ConnectorDeps, address: string): void {
   const listener = ownListener(target.port);
   const why =
     listener !== undefined && isOfThisMachine(address)
@@ -128,14 +128,14 @@ function checkAddress(target: Target, { policy, ownListener }: ConnectorParts, a
 }
 
 /** A look-up for Node's sockets that returns only the addresses that the policy allows. */
-function checkedLookup(target: Target, parts: ConnectorParts): LookupFunction {
-  const { lookup, connectLimit } = parts;
+function checkedLookup(target: Target, deps: ConnectorDeps): LookupFunction {
+  const { lookup, connectLimit } = deps;
   const permitted = async (): Promise<{ address: string; family: number }[]> => {
     const addresses = await addressesOf(target.host, lookup, connectLimit);
     const refusals: unknown[] = [];
     const passed = addresses.filter((address) => {
       try {
-        checkAddress(target, parts, address);
+        checkAddress(target, deps, address);
         return true;
       } catch (cause) {
         refusals.push(cause);

@@ -55,11 +55,11 @@ type Zlib = ReturnType<typeof createBrotliDecompress>;
 
 export class Decoding {
   readonly #brotli = new Set<Held>();
-  readonly #clock: () => number;
+  readonly #monotonicNow: () => number;
 
-  /** @param clock monotonic, in milliseconds */
-  constructor(clock: () => number) {
-    this.#clock = clock;
+  /** @param monotonicNow monotonic, in milliseconds */
+  constructor(monotonicNow: () => number) {
+    this.#monotonicNow = monotonicNow;
   }
 
   /**
@@ -88,7 +88,7 @@ export class Decoding {
 
   #decoder(decodedFor: DecodedFor): Duplex {
     const stage = createBrotliDecompress(BROTLI);
-    const held = { ...decodedFor, stage, since: this.#clock() };
+    const held = { ...decodedFor, stage, since: this.#monotonicNow() };
     this.#brotli.add(held);
     return stage.once('close', () => this.#brotli.delete(held));
   }
@@ -118,7 +118,7 @@ export class Decoding {
 
   /** The decoder that is the furthest behind the pace of a slow answer; undefined for none. */
   #slowest(): Held | undefined {
-    const now = this.#clock();
+    const now = this.#monotonicNow();
     let slowest: Held | undefined;
     let missing = 0;
     for (const held of this.#brotli) {

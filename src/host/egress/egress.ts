@@ -75,7 +75,7 @@ export interface OutboundResponse {
   readonly faultCode?: ErrorCode;
 }
 
-export interface EgressParts {
+export interface EgressDeps {
   readonly policy: EgressPolicy;
   readonly limits: Limits;
   /** Resolves names; DNS unless given. */
@@ -100,7 +100,7 @@ function whereOf(text: string): string {
 /** Headers that are wrong for a decompressed body. */
 const ENCODED: ReadonlySet<string> = new Set(['content-encoding', 'content-length']);
 
-interface ResponseParts {
+interface ResponseDeps {
   readonly decodedFor: DecodedFor;
   readonly redirected: boolean;
   readonly limits: Limits;
@@ -130,9 +130,9 @@ export class Egress {
   readonly #findLoopback: FindLoopback;
   #closed = false;
 
-  constructor(parts: EgressParts) {
-    const { policy, limits, lookup = dnsLookup((host) => policy.allowsName(host)) } = parts;
-    const { ownListener = () => undefined, connect } = parts;
+  constructor(deps: EgressDeps) {
+    const { policy, limits, lookup = dnsLookup((host) => policy.allowsName(host)) } = deps;
+    const { ownListener = () => undefined, connect } = deps;
     this.#policy = policy;
     this.#limits = limits;
     this.#tally = new FetchTally({
@@ -140,8 +140,8 @@ export class Egress {
       ofOwner: 'fetchesInFlightPerInstallation',
     });
     this.#chunks = new SmallChunkRate(limits, () => performance.now());
-    this.#hostsRequired = parts.hostsRequired ?? false;
-    this.#findLoopback = parts.findLoopback ?? (() => undefined);
+    this.#hostsRequired = deps.hostsRequired ?? false;
+    this.#findLoopback = deps.findLoopback ?? (() => undefined);
     const connectLimit = { name: 'fetchConnectMs', max: limits.fetchConnectMs } as const;
     this.#connections = new ConnectionPools({
       limit: { name: 'fetchConnections', max: limits.fetchConnections },
@@ -316,7 +316,7 @@ export class Egress {
   #respond(
     { method, url }: Hop,
     { status, statusText, headers, body: source, lease, own, faultCode }: Answer,
-    { redirected, limits, deadline, over, decodedFor }: ResponseParts,
+    { redirected, limits, deadline, over, decodedFor }: ResponseDeps,
   ): OutboundResponse {
     const isBodiless = method === 'HEAD' || BODILESS_STATUSES.has(status);
     const stages = isBodiless ? [] : this.#decoding.stages(valuesOf(headers, 'content-encoding'), decodedFor);

@@ -13,7 +13,7 @@ import { type buildConnector, type Dispatcher, Pool } from 'undici';
 /** Idle connections are kept for the next request of the same call or of the one after it. */
 export const KEEP_ALIVE_MS = 4_000;
 
-export interface HttpPoolParts {
+export interface HttpPoolDeps {
   readonly connect: buildConnector.connector;
   /** At most this many, one request at a time on each. */
   readonly connections: number;
@@ -21,7 +21,7 @@ export interface HttpPoolParts {
 }
 
 /** @param origin of all requests */
-export function newHttpPool(origin: string, { connect, connections, headerBytes }: HttpPoolParts): Pool {
+export function newHttpPool(origin: string, { connect, connections, headerBytes }: HttpPoolDeps): Pool {
   const pool = new Pool(origin, {
     connect,
     connections,

@@ -48,7 +48,7 @@ export interface ProductResponse {
   readonly body: Readable;
 }
 
-export interface ProductClientParts {
+export interface ProductClientDeps {
   /** Base URL, without a trailing slash; a path in it goes before that of each request. */
   readonly base: string;
   readonly limits: Limits;
@@ -66,7 +66,7 @@ export class ProductClient {
   readonly #chunks: SmallChunkRate;
   #closed = false;
 
-  constructor({ base, limits, after }: ProductClientParts) {
+  constructor({ base, limits, after }: ProductClientDeps) {
     const { origin, hostname, pathname } = new URL(base);
     const { productConnectMs: timeout, productRequestsInFlight: max } = limits;
     this.#limits = limits;

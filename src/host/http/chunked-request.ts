@@ -11,7 +11,7 @@ import type { AddressList } from '../../model/address-list.ts';
 import { type SmallChunkRate, SmallChunks } from '../../model/small-chunks.ts';
 import { addressKey, clientAddress } from './client-address.ts';
 
-export interface ChunkedRequestParts {
+export interface ChunkedRequestDeps {
   readonly rate: SmallChunkRate;
   readonly trustedProxies: AddressList;
   /** Called once for each body that is held back. */
@@ -19,7 +19,7 @@ export interface ChunkedRequestParts {
 }
 
 /** @returns the class that a server uses for its requests */
-export function chunkedRequests({ rate, trustedProxies, held }: ChunkedRequestParts): typeof IncomingMessage {
+export function chunkedRequests({ rate, trustedProxies, held }: ChunkedRequestDeps): typeof IncomingMessage {
   return class ChunkedRequest extends IncomingMessage {
     /** Created with the first chunk of a chunked body. */
     #chunks: SmallChunks | undefined;

@@ -13,7 +13,7 @@ import type { AddressList } from '../../model/address-list.ts';
 import { addressKey, clientAddress } from './client-address.ts';
 import { PACE_CHECK_MS, Pace } from './slow-senders.ts';
 
-export interface ClientConnectionsParts {
+export interface ClientConnectionsDeps {
   readonly limits: Pick<
     Limits,
     'connections' | 'connectionsPerAddress' | 'answerStallMs' | 'paceBytesPerSecond'
@@ -21,19 +21,19 @@ export interface ClientConnectionsParts {
   /** Connections from these proxies carry requests of many clients; only the total is bounded. */
   readonly trustedProxies: AddressList;
   /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
+  readonly monotonicNow: () => number;
 }
 
 export class ClientConnections {
-  readonly #parts: ClientConnectionsParts;
+  readonly #deps: ClientConnectionsDeps;
   readonly #paces = new Map<Socket, Pace>();
   readonly #perAddress = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
   #lastAt: number;
 
-  constructor(parts: ClientConnectionsParts) {
-    this.#parts = parts;
-    this.#lastAt = parts.clock();
+  constructor(deps: ClientConnectionsDeps) {
+    this.#deps = deps;
+    this.#lastAt = deps.monotonicNow();
     this.#timer = setInterval(() => this.pass(), PACE_CHECK_MS).unref();
   }
 
@@ -45,7 +45,7 @@ export class ClientConnections {
 
   /** Checks all connections once; resets those whose clients read too slowly. */
   pass(): void {
-    const now = this.#parts.clock();
+    const now = this.#deps.monotonicNow();
     const elapsedMs = now - this.#lastAt;
     this.#lastAt = now;
     for (const [socket, pace] of this.#paces) {
@@ -57,7 +57,7 @@ export class ClientConnections {
   }
 
   #open(socket: Socket): void {
-    const { limits, trustedProxies } = this.#parts;
+    const { limits, trustedProxies } = this.#deps;
     const address = clientAddress({ socket, headers: {} }, trustedProxies);
     // A connection without an address is in process.
     if (address === undefined) return;

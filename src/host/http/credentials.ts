@@ -22,28 +22,28 @@ const BEARER = /^Bearer +(\S+) *$/i;
 const MINUTE_MS = 60_000;
 const LIMIT = 'failedCredentialsPerMinutePerAddress' as const satisfies LimitName;
 
-export interface CredentialsParts {
+export interface CredentialsDeps {
   readonly tokens: Pick<Tokens, 'known' | 'authenticate'>;
   readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
   readonly limits: Pick<Limits, typeof LIMIT>;
   readonly trustedProxies: AddressList;
   /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
+  readonly monotonicNow: () => number;
 }
 
 /** Why a token has no principal. `expired` only for a genuine token. */
 export type Refused = 'unknown' | 'expired';
 
 export class Credentials {
-  readonly #parts: CredentialsParts;
+  readonly #deps: CredentialsDeps;
   readonly #failures: RateLimit;
 
-  constructor(parts: CredentialsParts) {
-    this.#parts = parts;
+  constructor(deps: CredentialsDeps) {
+    this.#deps = deps;
     this.#failures = new RateLimit({
-      timesMax: parts.limits[LIMIT],
+      timesMax: deps.limits[LIMIT],
       windowMs: MINUTE_MS,
-      clock: parts.clock,
+      monotonicNow: deps.monotonicNow,
     });
   }
 
@@ -56,10 +56,10 @@ export class Credentials {
       const grant = await this.runtimeGrant(request, token);
       return typeof grant === 'object' ? grant.principal : grant;
     }
-    const known = this.#parts.tokens.known(token);
+    const known = this.#deps.tokens.known(token);
     if (known !== undefined) return known;
     this.refuseExhausted(request);
-    const principal = await this.#parts.tokens.authenticate(token);
+    const principal = await this.#deps.tokens.authenticate(token);
     if (principal !== undefined) return principal;
     this.countFailure(request);
     return 'unknown';
@@ -72,7 +72,7 @@ export class Credentials {
    * @throws AnnexError REQUEST_RATE_EXCEEDED
    */
   async runtimeGrant(request: IncomingMessage, token: string): Promise<RuntimeGrant | Refused> {
-    const { runtimeTokens } = this.#parts;
+    const { runtimeTokens } = this.#deps;
     const read = runtimeTokens.read(token);
     if (read === undefined || read.isExpired) this.refuseExhausted(request);
     const grant = read && !read.isExpired ? await runtimeTokens.grant(read.claims) : undefined;
@@ -85,7 +85,7 @@ export class Credentials {
   refuseExhausted(request: IncomingMessage): void {
     const key = this.#keyOf(request);
     if (key === undefined || !this.#failures.isSpent(key)) return;
-    const limit = { name: LIMIT, max: this.#parts.limits[LIMIT] };
+    const limit = { name: LIMIT, max: this.#deps.limits[LIMIT] };
     throw new AnnexError('REQUEST_RATE_EXCEEDED', limitSentence(limit), { limit });
   }
 
@@ -97,7 +97,7 @@ export class Credentials {
 
   /** @returns the client's address; undefined for a request in process */
   addressOf(request: IncomingMessage): string | undefined {
-    return clientAddress(request, this.#parts.trustedProxies);
+    return clientAddress(request, this.#deps.trustedProxies);
   }
 
   /** Undefined for requests in process: the limits on an integration's fetches bound those. */

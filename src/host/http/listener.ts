@@ -33,7 +33,7 @@ const ALLOWED = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 const HANG_UP_MS = 2_000;
 const HANG_UP_EVERY_MS = 50;
 
-export interface ListenerParts {
+export interface ListenerDeps {
   readonly log: Logger;
   readonly limits: Limits;
   readonly answersTo: AnswersTo;
@@ -57,7 +57,7 @@ export function listener({
   base = '',
   requests,
   isStopping,
-}: ListenerParts): FastifyInstance {
+}: ListenerDeps): FastifyInstance {
   const { requestHeadMs, requestMs, requestHeadBytes, requestHeaders } = limits;
   const answerBad = answerBadHttp(log, limits);
   const app: FastifyInstance = fastify({

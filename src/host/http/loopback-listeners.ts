@@ -35,7 +35,7 @@ export const inProcessGeneration = (connection: Duplex): number => callers.get(c
 /** @returns the installation whose call sent the request; `undefined` for one from the network */
 export const inProcessOwner = (connection: Duplex): string | undefined => callers.get(connection)?.owner;
 
-export interface InProcessParts {
+export interface InProcessDeps {
   /** Base URLs without a trailing slash, read at each use. */
   readonly origins: {
     readonly publicUrl: string;
@@ -47,7 +47,7 @@ export interface InProcessParts {
 }
 
 /** Finds the URLs of this service among those that integrations fetch. */
-export function loopbackListeners({ origins, control, open }: InProcessParts): FindLoopback {
+export function loopbackListeners({ origins, control, open }: InProcessDeps): FindLoopback {
   const loopback = (kind: Loopback['kind'], listener: Pick<Server, 'emit'>, realm: string, path: string) => ({
     kind,
     realm,

@@ -87,17 +87,17 @@ export interface WatchedSender {
 
 export class SlowSenders {
   readonly #limits: PaceLimits;
-  readonly #clock: () => number;
+  readonly #monotonicNow: () => number;
   /** An array: a map that is filled and emptied for every request creates long-lived garbage. */
   readonly #watched: WatchedSender[] = [];
   readonly #timer: NodeJS.Timeout;
   #lastAt: number;
 
-  /** @param clock monotonic, in milliseconds */
-  constructor(limits: PaceLimits, clock: () => number) {
+  /** @param monotonicNow monotonic, in milliseconds */
+  constructor(limits: PaceLimits, monotonicNow: () => number) {
     this.#limits = limits;
-    this.#clock = clock;
-    this.#lastAt = clock();
+    this.#monotonicNow = monotonicNow;
+    this.#lastAt = monotonicNow();
     this.#timer = setInterval(() => this.pass(), PACE_CHECK_MS).unref();
   }
 
@@ -121,7 +121,7 @@ export class SlowSenders {
 
   /** Checks all bodies once. */
   pass(): void {
-    const now = this.#clock();
+    const now = this.#monotonicNow();
     const elapsedMs = now - this.#lastAt;
     this.#lastAt = now;
     for (const watched of [...this.#watched]) {

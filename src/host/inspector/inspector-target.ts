@@ -16,7 +16,7 @@ export interface TargetListener {
   released(reason: string): void;
 }
 
-export interface InspectorTargetParts {
+export interface InspectorTargetDeps {
   /** Number of the isolate in its cell. */
   readonly number: number;
   /** Key of the isolate: owner and version. */
@@ -30,16 +30,16 @@ export class InspectorTarget {
   readonly id = randomUUID();
   readonly isolate: string;
   readonly script: string;
-  readonly #parts: InspectorTargetParts;
+  readonly #deps: InspectorTargetDeps;
   #listener: TargetListener | undefined;
   /** Settles once no debugger has it. */
   #free = Promise.resolve();
   #freed: (() => void) | undefined;
 
-  constructor(parts: InspectorTargetParts) {
-    this.#parts = parts;
-    this.isolate = parts.isolate;
-    this.script = parts.script;
+  constructor(deps: InspectorTargetDeps) {
+    this.#deps = deps;
+    this.isolate = deps.isolate;
+    this.script = deps.script;
   }
 
   /** Whether a debugger has it. */
@@ -61,7 +61,7 @@ export class InspectorTarget {
 
   /** A request of its debugger. */
   request(text: string): void {
-    this.#parts.send({ t: 'inspect', target: this.#parts.number }, Buffer.from(text));
+    this.#deps.send({ t: 'inspect', target: this.#deps.number }, Buffer.from(text));
   }
 
   /** The debugger has left. Does nothing for one that does not have it. */
@@ -71,7 +71,7 @@ export class InspectorTarget {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#free = promise;
     this.#freed = resolve;
-    this.#parts.send({ t: 'inspect-end', target: this.#parts.number });
+    this.#deps.send({ t: 'inspect-end', target: this.#deps.number });
   }
 
   /** The cell has taken back what the last debugger set. */
@@ -84,7 +84,7 @@ export class InspectorTarget {
   receive(body: Buffer): void {
     let owed = body.byteLength;
     const sent = () => {
-      if (owed > 0) this.#parts.send({ t: 'inspect-credit', bytes: owed });
+      if (owed > 0) this.#deps.send({ t: 'inspect-credit', bytes: owed });
       owed = 0;
     };
     if (this.#listener === undefined) sent();

@@ -301,7 +301,7 @@ class RequestNumbers {
   }
 }
 
-interface DebuggerConnectionParts {
+interface DebuggerConnectionDeps {
   readonly socket: WebSocket;
   readonly target: InspectorTarget;
   readonly numbers: RequestNumbers;
@@ -310,13 +310,13 @@ interface DebuggerConnectionParts {
 }
 
 class DebuggerConnection implements TargetListener {
-  readonly #parts: DebuggerConnectionParts;
+  readonly #deps: DebuggerConnectionDeps;
   /** The debugger's own id of each request without a response, by the number of the host. */
   readonly #asked = new Map<number, number>();
 
-  constructor(parts: DebuggerConnectionParts) {
-    this.#parts = parts;
-    const { socket, target } = parts;
+  constructor(deps: DebuggerConnectionDeps) {
+    this.#deps = deps;
+    const { socket, target } = deps;
     socket.on('message', (data, isBinary) => this.#request(data, isBinary));
     socket.on('close', () => target.leave(this));
     // A broken connection closes, which is where it is handled.
@@ -327,17 +327,17 @@ class DebuggerConnection implements TargetListener {
     const own = RESPONSE.exec(text);
     const passed = own === null ? this.#notification(text) : this.#response(text, own);
     if (passed === undefined) return sent();
-    return this.#parts.socket.send(passed, sent);
+    return this.#deps.socket.send(passed, sent);
   }
 
   released(reason: string): void {
-    const { socket, target } = this.#parts;
+    const { socket, target } = this.#deps;
     target.leave(this);
     socket.close(CLOSE.goingAway, Buffer.from(reason).subarray(0, REASON_BYTES_MAX).toString());
   }
 
   #request(data: RawData, isBinary: boolean): void {
-    const { socket, target, numbers } = this.#parts;
+    const { socket, target, numbers } = this.#deps;
     const request = isBinary ? undefined : parseRequest(String(data));
     if (request === undefined) return socket.close(CLOSE.notProtocol, 'not a request of the protocol');
     const number = numbers.next();
@@ -351,13 +351,13 @@ class DebuggerConnection implements TargetListener {
     const id = this.#asked.get(Number(number));
     if (id === undefined) return undefined;
     this.#asked.delete(Number(number));
-    if (this.#parts.socket.isPaused) this.#parts.socket.resume();
+    if (this.#deps.socket.isPaused) this.#deps.socket.resume();
     return `{"id":${id}${text.slice(whole.length)}`;
   }
 
   #notification(text: string): string | undefined {
     if (text.startsWith(CONTEXT_CREATED) && text.includes(DEFAULT_CONTEXT)) return undefined;
-    const { mapUrl, target } = this.#parts;
+    const { mapUrl, target } = this.#deps;
     if (mapUrl === undefined || !text.startsWith(SCRIPT_PARSED)) return text;
     const notice = parsed(text) as { params?: { url?: unknown } } | undefined;
     if (notice?.params?.url !== scriptUrl(target.script)) return text;

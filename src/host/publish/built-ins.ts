@@ -24,7 +24,7 @@ import type { Publisher } from './publish.ts';
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/', import.meta.url));
 const BY: Actor = { principal: { kind: 'admin', tokenId: 'built-in' }, requestId: 'start', depth: 0 };
 
-export interface BuiltInsParts {
+export interface BuiltInsDeps {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly builtIns: Pick<BuiltIns, 'contentOf' | 'published'>;
   readonly registry: Pick<Registry, 'integration'>;
@@ -35,18 +35,18 @@ export interface BuiltInsParts {
 /**
  * Publishes each integration whose content changed. Never rejects: Annex also runs without them.
  */
-export async function publishBuiltIns(parts: BuiltInsParts): Promise<void> {
+export async function publishBuiltIns(deps: BuiltInsDeps): Promise<void> {
   for (const name of BUILT_INS) {
     try {
-      await publishOne(parts, name);
+      await publishOne(deps, name);
     } catch (err) {
-      parts.report('warn', { integration: name, err }, 'a built-in integration was not published');
+      deps.report('warn', { integration: name, err }, 'a built-in integration was not published');
     }
   }
 }
 
 async function publishOne(
-  { publisher, builtIns, registry, report }: BuiltInsParts,
+  { publisher, builtIns, registry, report }: BuiltInsDeps,
   name: string,
 ): Promise<void> {
   const files = filesOf(join(FIXTURES, name));

@@ -34,7 +34,7 @@ import type { VersionCode } from '../store/integrations/integration-rows.ts';
 import type { Publication, Registry } from '../store/integrations/registry.ts';
 import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem, requireOwnEnd } from './probe-check.ts';
 
-export interface PublisherParts {
+export interface PublisherDeps {
   readonly registry: Pick<Registry, 'integration' | 'publish' | 'secretNames' | 'keptSecrets'>;
   readonly probe: Probe;
   /** Has the cell of the probe start while the code is bundled. */
@@ -92,10 +92,10 @@ interface Probed {
 }
 
 export class Publisher {
-  readonly #parts: PublisherParts;
+  readonly #deps: PublisherDeps;
 
-  constructor(parts: PublisherParts) {
-    this.#parts = parts;
+  constructor(deps: PublisherDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -120,13 +120,13 @@ export class Publisher {
     if (!examined.ok) return examined;
     const { publication, found } = examined;
     const { name } = publication.manifest;
-    const kept = await this.#parts.registry.keptSecrets(publication);
+    const kept = await this.#deps.registry.keptSecrets(publication);
     const scriptBytes = Buffer.byteLength(publication.script);
     return { ok: true, integration: name, scriptBytes, warnings: warningsOf(name, kept, found) };
   }
 
   async #examined(form: UploadForm, principal: Principal, gone?: AbortSignal): Promise<Examined> {
-    const { limits, rules, bundlers } = this.#parts;
+    const { limits, rules, bundlers } = this.#deps;
     const job = await UploadJob.begin({
       limits,
       publisher: publisherOf(principal),
@@ -173,7 +173,7 @@ export class Publisher {
       problems.push(...(await this.#missingSecrets(reading, reading.manifest)));
     }
     if (reading.entry === undefined) return { reading, problems };
-    this.#parts.expectProbe?.();
+    this.#deps.expectProbe?.();
     const code = await bundled(job, reading.entry);
     return { reading, ...code, problems: [...problems, ...code.problems] };
   }
@@ -183,7 +183,7 @@ export class Publisher {
     principal: Principal,
     { name, organization, visibility }: Manifest,
   ): Promise<Problem | undefined> {
-    const { registry } = this.#parts;
+    const { registry } = this.#deps;
     const existing = await registry.integration(name);
     if (existing === undefined || organization === BUILT_IN_ORGANIZATION) return undefined;
     const isFirst = existing.organization === BUILT_IN_ORGANIZATION;
@@ -195,7 +195,7 @@ export class Publisher {
 
   /** The problem of each secret whose value was neither sent nor stored by an earlier publish. */
   async #missingSecrets({ unsent, placeOf }: Read, { name, secrets }: Manifest): Promise<Problem[]> {
-    const stored = unsent.length === 0 ? [] : await this.#parts.registry.secretNames(name);
+    const stored = unsent.length === 0 ? [] : await this.#deps.registry.secretNames(name);
     return unsent
       .filter((secret) => !stored.includes(secret))
       .map((secret) => missingSecret(secret, secrets[secret] ?? '', placeOf(['secrets', secret])));
@@ -212,18 +212,18 @@ export class Publisher {
 
   /** Runs the code once and checks its exports against the manifest. */
   async #probed({ script, sourceMap, entry }: Code, { manifest, placeOf }: Read): Promise<Probed> {
-    const { end, exports } = await this.#parts.probe(script);
+    const { end, exports } = await this.#deps.probe(script);
     requireOwnEnd(end);
     if (end.outcome !== 'ok' || exports === undefined) {
       const toSource = createStackMapper(sourceMap, scriptUrl(PROBED_SCRIPT));
-      return { problems: [probeProblem(end, { limits: this.#parts.limits, entry, toSource })] };
+      return { problems: [probeProblem(end, { limits: this.#deps.limits, entry, toSource })] };
     }
     return { problems: inspectExports(exports, entry, manifest && { manifest, placeOf }), exports };
   }
 
   async #store(publication: Publication, found: Found, by: Actor): Promise<Publishing> {
     const integration = publication.manifest.name;
-    const stored = await this.#parts.registry.publish(publication, by);
+    const stored = await this.#deps.registry.publish(publication, by);
     // Another organization took the name while this upload was being bundled.
     if (stored === undefined) return { ok: false, problems: [nameTaken(integration)] };
     const { version, keptSecrets } = stored;

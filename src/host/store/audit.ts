@@ -48,17 +48,17 @@ export interface AuditQuery extends PageRequest {
   readonly action?: AuditAction | undefined;
 }
 
-export interface AuditParts {
+export interface AuditDeps {
   readonly database: Database;
   readonly limits: Pick<Limits, 'auditDays'>;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
 }
 
 export class Audit {
-  readonly #parts: AuditParts;
+  readonly #deps: AuditDeps;
 
-  constructor(parts: AuditParts) {
-    this.#parts = parts;
+  constructor(deps: AuditDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -71,7 +71,7 @@ export class Audit {
    */
   async list(query: AuditQuery): Promise<Page<AuditRecord>> {
     const { cursor, limit } = query;
-    const { database } = this.#parts;
+    const { database } = this.#deps;
     const { range, filter } = conditions(query);
     let inRange = database.selectFrom('audit').orderBy('id', 'desc');
     if (range !== undefined) inRange = inRange.where(range);
@@ -101,8 +101,8 @@ export class Audit {
 
   /** Removes entries older than `auditDays`. */
   async prune(goesOn?: GoesOn): Promise<void> {
-    const { database, limits, clock } = this.#parts;
-    const kept = Sequence.first(clock() - limits.auditDays * DAY_MS);
+    const { database, limits, wallNow } = this.#deps;
+    const kept = Sequence.first(wallNow() - limits.auditDays * DAY_MS);
     await inBatches(async () => {
       const oldest = database
         .selectFrom('audit')

@@ -23,10 +23,10 @@ interface FollowedLog {
   bytes: number;
 }
 
-export interface FollowedLogsParts {
+export interface FollowedLogsDeps {
   readonly limits: Pick<Limits, 'logLinesPerInstallation'>;
   /** Monotonic clock, in milliseconds. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
 }
 
 /**
@@ -37,11 +37,11 @@ export interface FollowedLogsParts {
  * node: other nodes remove lines of a log that they write to.
  */
 export class FollowedLogs {
-  readonly #parts: FollowedLogsParts;
+  readonly #deps: FollowedLogsDeps;
   readonly #logs = new Map<string, FollowedLog>();
 
-  constructor(parts: FollowedLogsParts) {
-    this.#parts = parts;
+  constructor(deps: FollowedLogsDeps) {
+    this.#deps = deps;
   }
 
   begin(tenant: string): void {
@@ -54,7 +54,7 @@ export class FollowedLogs {
     const log = this.#logs.get(tenant);
     if (log === undefined) return;
     log.followers -= 1;
-    log.until = this.#parts.ticks() + LINGER_MS;
+    log.until = this.#deps.monotonicNow() + LINGER_MS;
   }
 
   /**
@@ -62,7 +62,7 @@ export class FollowedLogs {
    * has to be removed now
    */
   keptAfter(tenant: string, { lines, bytes }: { readonly lines: number; readonly bytes: number }) {
-    const max = this.#parts.limits.logLinesPerInstallation;
+    const max = this.#deps.limits.logLinesPerInstallation;
     const log = this.#logs.get(tenant);
     if (log === undefined) return max;
     log.lines += lines;
@@ -80,7 +80,7 @@ export class FollowedLogs {
 
   /** Logs that are not followed any more, once: they keep what others do from now on. */
   over(): readonly string[] {
-    const now = this.#parts.ticks();
+    const now = this.#deps.monotonicNow();
     const over = [...this.#logs].filter(([, { followers, until }]) => followers === 0 && until <= now);
     for (const [tenant] of over) this.#logs.delete(tenant);
     return over.map(([tenant]) => tenant);
@@ -101,10 +101,10 @@ const NEWEST = bulk`
   order by id desc limit ${IDS_MAX}`;
 const LINE = bulk`select * from log_lines where installation_id = ${TEXT} and id = ${TEXT}`;
 
-interface LogPollParts {
+interface LogPollDeps {
   readonly database: Database;
   /** Milliseconds since 1970, by a clock on which all nodes agree. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** Receives the lines of a log, oldest first. Must not throw. */
   tell(tenant: string, lines: readonly StoredLine[]): void;
 }
@@ -133,15 +133,15 @@ type Id = Pick<Tables['log_lines'], 'installation_id' | 'id'>;
  * kept, the oldest are gone. A look that fails is repeated by the next one.
  */
 export class LogPoll {
-  readonly #parts: LogPollParts;
+  readonly #deps: LogPollDeps;
   readonly #logs = new Map<string, Followed>();
   #looking: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   /** Ids before this one are not asked for any more; it never goes back. */
   #from = '';
 
-  constructor(parts: LogPollParts) {
-    this.#parts = parts;
+  constructor(deps: LogPollDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -210,9 +210,9 @@ export class LogPoll {
     const fresh = tenants.flatMap((tenant) => this.#fresh(tenant, found.get(tenant) ?? []));
     for (let at = 0; at < fresh.length; at += LINES_PER_READ) {
       const rows = fresh.slice(at, at + LINES_PER_READ).map((row) => [row.installation_id, row.id]);
-      const read = await runForEach<Tables['log_lines']>(this.#parts.database, LINE, rows);
+      const read = await runForEach<Tables['log_lines']>(this.#deps.database, LINE, rows);
       for (const [tenant, lines] of Map.groupBy(read.map(lineOf), (line) => line.tenant))
-        this.#parts.tell(tenant, this.unseen(tenant, lines));
+        this.#deps.tell(tenant, this.unseen(tenant, lines));
     }
   }
 
@@ -231,8 +231,8 @@ export class LogPoll {
 
   /** The ids of the latest lines; of each log, newest first. */
   #ids(tenants: readonly string[]): Promise<Id[]> {
-    const { database, clock } = this.#parts;
-    const from = Sequence.first(clock() - WRITTEN_WITHIN_MS);
+    const { database, wallNow } = this.#deps;
+    const from = Sequence.first(wallNow() - WRITTEN_WITHIN_MS);
     if (from > this.#from) this.#from = from;
     const rows = tenants.map((tenant) => [tenant, this.#from]);
     return runForEach(database, NEWEST, rows);

@@ -14,7 +14,7 @@ import type { SpentSignatures } from './spent-signatures.ts';
 const LOG_PASS_MS = 250;
 const PRUNE_EVERY_MS = 60_000;
 
-export interface HousekeepingParts {
+export interface HousekeepingDeps {
   readonly engine: Pick<Engine, 'unlessElsewhere'>;
   readonly logs: Pick<Logs, 'pass' | 'sweep' | 'stopFollowing'>;
   readonly lifecycleEvents: Pick<LifecycleEvents, 'prune'>;
@@ -26,13 +26,13 @@ export interface HousekeepingParts {
 }
 
 export class Housekeeping {
-  readonly #parts: HousekeepingParts;
+  readonly #deps: HousekeepingDeps;
   readonly #timers: readonly NodeJS.Timeout[];
 
   /** Starts the timers. */
-  constructor(parts: HousekeepingParts) {
-    this.#parts = parts;
-    const { logs, onError } = parts;
+  constructor(deps: HousekeepingDeps) {
+    this.#deps = deps;
+    const { logs, onError } = deps;
     this.#timers = [
       setInterval(() => logs.pass().catch(onError), LOG_PASS_MS).unref(),
       setInterval(() => void this.#prune(), PRUNE_EVERY_MS).unref(),
@@ -42,19 +42,19 @@ export class Housekeeping {
   /** Stops the timers. No run starts afterwards. */
   stopTimers(): void {
     for (const timer of this.#timers) clearInterval(timer);
-    this.#parts.logs.stopFollowing();
+    this.#deps.logs.stopFollowing();
   }
 
   /** Writes the buffered log lines, and ends a running removal of deliveries. */
   async finish(): Promise<void> {
-    const { logs, deliveryRetention, onError } = this.#parts;
+    const { logs, deliveryRetention, onError } = this.#deps;
     await logs.pass().catch(onError);
     await deliveryRetention.stop();
   }
 
   /** Never rejects: a part that fails is run again in a minute, and the others run all the same. */
   async #prune(): Promise<void> {
-    const { engine, lifecycleEvents, deliveryRetention, logs, audit, spentSignatures, onError } = this.#parts;
+    const { engine, lifecycleEvents, deliveryRetention, logs, audit, spentSignatures, onError } = this.#deps;
     // On PostgreSQL a transaction is behind the work: what was removed meanwhile, its vacuum keeps.
     const removals = async (goesOn: GoesOn) => {
       await lifecycleEvents.prune().catch(onError);

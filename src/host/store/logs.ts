@@ -55,16 +55,16 @@ export interface LinesSince {
   readonly isWhole: boolean;
 }
 
-export interface LogsParts {
+export interface LogsDeps {
   readonly database: Database;
   readonly limits: Pick<Limits, 'logLinesPerInstallation' | 'logBytesPerCall'>;
   readonly randomBytes: RandomBytes;
   /** Whether other nodes write to the same database. */
   readonly isShared: boolean;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** Monotonic clock, in milliseconds. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
   /** Receives errors of passes that no caller waits for; the lines of such a pass are lost. */
   readonly onError?: ((cause: unknown) => void) | undefined;
 }
@@ -94,7 +94,7 @@ interface Waiting {
 }
 
 export class Logs {
-  readonly #parts: LogsParts;
+  readonly #deps: LogsDeps;
   readonly #ids: Sequence;
   #waiting = new Map<string, Waiting>();
   #bytes = 0;
@@ -107,22 +107,22 @@ export class Logs {
   /** The last installation that a sweep has checked. */
   #swept = '';
 
-  constructor(parts: LogsParts) {
-    this.#parts = parts;
-    this.#ids = new Sequence(parts.randomBytes);
-    this.#followed = new FollowedLogs(parts);
+  constructor(deps: LogsDeps) {
+    this.#deps = deps;
+    this.#ids = new Sequence(deps.randomBytes);
+    this.#followed = new FollowedLogs(deps);
     const tell = (tenant: string, lines: readonly StoredLine[]) => this.#tellOf(tenant, lines);
-    this.#poll = parts.isShared ? new LogPoll({ ...parts, tell }) : undefined;
+    this.#poll = deps.isShared ? new LogPoll({ ...deps, tell }) : undefined;
   }
 
   /** Buffers a line for the next pass. Never waits, never throws. */
   append(line: LogLine): void {
     const waiting = this.#waiting.get(line.tenant) ?? { rows: [], bytes: 0, dropped: 0 };
     this.#waiting.set(line.tenant, waiting);
-    const text = line.text.slice(0, this.#parts.limits.logBytesPerCall);
+    const text = line.text.slice(0, this.#deps.limits.logBytesPerCall);
     const bytes = LINE_BASE_BYTES + Buffer.byteLength(text);
     const full =
-      waiting.rows.length >= this.#parts.limits.logLinesPerInstallation ||
+      waiting.rows.length >= this.#deps.limits.logLinesPerInstallation ||
       waiting.bytes + bytes > BUFFERED_BYTES_PER_INSTALLATION ||
       this.#bytes + bytes > BUFFERED_BYTES;
     if (full) {
@@ -134,7 +134,7 @@ export class Logs {
     waiting.bytes += bytes;
     this.#bytes += bytes;
     const isHalfFull =
-      waiting.rows.length * 2 >= this.#parts.limits.logLinesPerInstallation ||
+      waiting.rows.length * 2 >= this.#deps.limits.logLinesPerInstallation ||
       waiting.bytes * 2 >= BUFFERED_BYTES_PER_INSTALLATION;
     if (isHalfFull && this.#followers.has(line.tenant)) this.#hurry();
   }
@@ -186,7 +186,7 @@ export class Logs {
     query: PageRequest & { readonly tenant: string; readonly level?: LogLevel | undefined },
   ): Promise<Page<StoredLine>> {
     const { tenant, level, cursor, limit } = query;
-    let select = this.#parts.database
+    let select = this.#deps.database
       .selectFrom('log_lines')
       .selectAll()
       .where('installation_id', '=', tenant);
@@ -204,7 +204,7 @@ export class Logs {
    * still kept, so that none after it has been removed.
    */
   async since({ tenant, level, after, limit }: LinesAfter): Promise<LinesSince> {
-    const of = this.#parts.database.selectFrom('log_lines').where('installation_id', '=', tenant);
+    const of = this.#deps.database.selectFrom('log_lines').where('installation_id', '=', tenant);
     let select = of.selectAll().where('id', '>', after);
     if (level !== undefined) select = select.where('level', '>=', LOG_LEVELS.indexOf(level));
     const rows = await select.orderBy('id').limit(limit).execute();
@@ -220,7 +220,7 @@ export class Logs {
    * some tenants, and all of them in turn.
    */
   async sweep(): Promise<void> {
-    const { database, limits } = this.#parts;
+    const { database, limits } = this.#deps;
     for (const tenant of this.#followed.over())
       await this.#trim(database, tenant, limits.logLinesPerInstallation);
     for (let checked = 0; checked < INSTALLATIONS_PER_SWEEP; checked += 1) {
@@ -242,7 +242,7 @@ export class Logs {
   }
 
   #livingTenant(tenant: string) {
-    const { database } = this.#parts;
+    const { database } = this.#deps;
     const key = integrationKeyIn(tenant);
     return key === undefined
       ? database.selectFrom('targets').select('organization').where('installation_id', '=', tenant)
@@ -262,7 +262,7 @@ export class Logs {
         rows.push(this.#row({ ...lastDropped, level: 'warn', text: droppedNote(dropped) }));
     }
     try {
-      await inTransaction(this.#parts.database, async (transaction) => {
+      await inTransaction(this.#deps.database, async (transaction) => {
         await insertLines(transaction, rows);
         for (const [tenant, { rows: own, bytes }] of waiting)
           await this.#trim(
@@ -312,7 +312,7 @@ export class Logs {
   #hurry(): void {
     if (this.#isHurried) return;
     this.#isHurried = true;
-    this.pass().catch((cause: unknown) => this.#parts.onError?.(cause));
+    this.pass().catch((cause: unknown) => this.#deps.onError?.(cause));
   }
 
   async #trim(database: Database, tenant: string, kept: number | undefined): Promise<void> {

@@ -29,22 +29,22 @@ export interface SpentSignature {
   readonly expiresAt: number;
 }
 
-export interface SpentSignaturesParts {
+export interface SpentSignaturesDeps {
   readonly database: Database;
   readonly commits: GroupCommit;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
 }
 
 type Key = readonly [endpointKey: string, digest: string];
 
 export class SpentSignatures {
-  readonly #parts: SpentSignaturesParts;
+  readonly #deps: SpentSignaturesDeps;
   readonly #gathered: Gathered<SpentSignature, boolean>;
 
-  constructor(parts: SpentSignaturesParts) {
-    this.#parts = parts;
-    this.#gathered = new Gathered(parts.commits, GATHERED, write);
+  constructor(deps: SpentSignaturesDeps) {
+    this.#deps = deps;
+    this.#gathered = new Gathered(deps.commits, GATHERED, write);
   }
 
   /**
@@ -59,8 +59,8 @@ export class SpentSignatures {
 
   /** Removes those that are too old to be accepted. */
   async prune(goesOn?: GoesOn): Promise<void> {
-    const { database, clock } = this.#parts;
-    const now = clock();
+    const { database, wallNow } = this.#deps;
+    const now = wallNow();
     await inBatches(async () => {
       const over = await database
         .selectFrom('spent_signatures')

@@ -48,10 +48,10 @@ interface Keys {
   open(): SigningKey;
 }
 
-export interface StatementKeysParts {
+export interface StatementKeysDeps {
   readonly database: Database;
   readonly vault: Pick<Vault, 'seal' | 'open'>;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly randomBytes: RandomBytes;
   /** Numbers the entries of the audit. */
   readonly auditIds: Sequence;
@@ -60,12 +60,12 @@ export interface StatementKeysParts {
 type Row = Tables['statement_keys'];
 
 export class StatementKeys {
-  readonly #parts: StatementKeysParts;
+  readonly #deps: StatementKeysDeps;
   /** Read once, and again after a rotation. */
   #keys: Promise<Keys> | undefined;
 
-  constructor(parts: StatementKeysParts) {
-    this.#parts = parts;
+  constructor(deps: StatementKeysDeps) {
+    this.#deps = deps;
   }
 
   /** Every key that may have signed a valid statement, or will sign next; newest first. */
@@ -87,7 +87,7 @@ export class StatementKeys {
    *   keys replace them, and statements that they signed are not accepted any more
    */
   async rotate({ forget }: { readonly forget: boolean }, by: Actor): Promise<readonly StatementKey[]> {
-    const { database, auditIds, clock } = this.#parts;
+    const { database, auditIds, wallNow } = this.#deps;
     await this.#load();
     await inTransaction(database, async (transaction) => {
       await lock(transaction, 'statement keys');
@@ -100,7 +100,7 @@ export class StatementKeys {
         .deleteFrom('statement_keys')
         .where('number', '<', kept.at(-1)?.number ?? 0)
         .execute();
-      const now = clock();
+      const now = wallNow();
       const details = { signing: kept[1]?.kid, ...(forget && { forget }) };
       const entry = { action: 'statement-keys.rotate', details } as const;
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
@@ -128,7 +128,7 @@ export class StatementKeys {
 
   /** The keys of the store; at the first use they are made. */
   async #read(): Promise<Keys> {
-    const rows = await inTransaction(this.#parts.database, async (transaction) => {
+    const rows = await inTransaction(this.#deps.database, async (transaction) => {
       await lock(transaction, 'statement keys');
       const stored = await rowsOf(transaction);
       if (stored.length > 0) return stored;
@@ -140,13 +140,13 @@ export class StatementKeys {
   }
 
   #newRow(number: number): Row {
-    const { vault, clock, randomBytes } = this.#parts;
+    const { vault, wallNow, randomBytes } = this.#deps;
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
     const kid = base64url(randomBytes(KID_BYTES));
     const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
     const { x = '' } = publicKey.export({ format: 'jwk' });
     const sealed = vault.seal(statementKeyPlace(kid), pem);
-    return { kid, number, sealed_key: sealed, public_key: x, created_at: clock() };
+    return { kid, number, sealed_key: sealed, public_key: x, created_at: wallNow() };
   }
 
   /** @param rows newest first, two at least */
@@ -156,7 +156,7 @@ export class StatementKeys {
     const { kid, sealed_key: sealed } = signing;
     const open = () => ({
       kid,
-      key: createPrivateKey(this.#parts.vault.open(statementKeyPlace(kid), sealed)),
+      key: createPrivateKey(this.#deps.vault.open(statementKeyPlace(kid), sealed)),
     });
     const published = rows.map(({ kid, public_key: x, created_at: createdAt }, at) => {
       return { kid, x, state: STATES[at] ?? 'previous', createdAt };

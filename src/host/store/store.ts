@@ -19,16 +19,16 @@ import { SqliteEngine, type SqliteEngineOptions } from '../database/sqlite/sqlit
 import type { Database } from '../database/tables.ts';
 import { Audit } from './audit.ts';
 import { Backlog } from './deliveries/backlog.ts';
-import { DeliveryClaims, type DeliveryClaimsParts } from './deliveries/delivery-claims.ts';
+import { DeliveryClaims, type DeliveryClaimsDeps } from './deliveries/delivery-claims.ts';
 import { DeliveryFeed } from './deliveries/delivery-feed.ts';
 import { DeliveryList } from './deliveries/delivery-list.ts';
 import { DeliveryOrderRows } from './deliveries/delivery-order-rows.ts';
 import { DeliveryQueue } from './deliveries/delivery-queue.ts';
 import { DeliveryRetention } from './deliveries/delivery-retention.ts';
 import { EventList } from './events/event-list.ts';
-import { EventOutbox, type EventOutboxParts } from './events/event-outbox.ts';
+import { EventOutbox, type EventOutboxDeps } from './events/event-outbox.ts';
 import { SubscriberRows } from './events/subscriber-rows.ts';
-import { TaskOutbox, type TaskOutboxParts } from './events/task-outbox.ts';
+import { TaskOutbox, type TaskOutboxDeps } from './events/task-outbox.ts';
 import { Housekeeping } from './housekeeping.ts';
 import type { WebhookUrlRefusal } from './installations/configuration-checks.ts';
 import { CredentialLeases } from './installations/credential-leases.ts';
@@ -135,7 +135,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const backlog = await Backlog.count({
       database,
       isShared: engine.isShared,
-      ticks: () => performance.now(),
+      monotonicNow: () => performance.now(),
     });
     return startStore({ options, engine, database, vault, backlog });
   } catch (error) {
@@ -146,16 +146,16 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 async function openKeys(options: StoreOptions, { isShared }: Engine, database: Database): Promise<Vault> {
-  const { keys, folder, randomBytes, clock } = options;
+  const { keys, folder, randomBytes, wallNow } = options;
   const source = keys ?? { file: join(folder, 'vault.key') };
   const vault = await openVault({ source, randomBytes, inUse: await keysInUse(database) });
   // Seals the first values. A node that starts later with other keys finds them, and refuses to.
   const auditIds = new Sequence(randomBytes);
-  if (isShared) await new StatementKeys({ database, vault, clock, randomBytes, auditIds }).published();
+  if (isShared) await new StatementKeys({ database, vault, wallNow, randomBytes, auditIds }).published();
   return vault;
 }
 
-interface OpenedParts {
+interface OpenedDeps {
   readonly options: StoreOptions;
   readonly engine: Engine;
   readonly database: Database;
@@ -164,23 +164,23 @@ interface OpenedParts {
 }
 
 /** Composes the store and starts its background work. */
-function startStore({ options, engine, database, vault, backlog }: OpenedParts): Store {
+function startStore({ options, engine, database, vault, backlog }: OpenedDeps): Store {
   const { randomBytes, onError } = options;
   const reseal = new Reseal({ database, vault, engine, report: (note) => options.onReseal?.(note) });
   const commits = new GroupCommit(database, {
     inFlightMax: engine.commitsInFlight,
     waitMsMax: engine.commitWaitMs,
   });
-  const ticks = () => performance.now();
+  const monotonicNow = () => performance.now();
   const deliveryFeed = new DeliveryFeed({
-    ...{ database, isShared: engine.isShared, clock: options.clock, onError },
-    ticks,
+    ...{ database, isShared: engine.isShared, wallNow: options.wallNow, onError },
+    monotonicNow,
     announce: (change, about) => announce(database, change, ...about),
   });
   const auditIds = new Sequence(randomBytes);
   const parts = { ...options, database, vault, commits, backlog, deliveryFeed, auditIds };
   const deliveryRetention = new DeliveryRetention(parts);
-  const logs = new Logs({ ...options, database, isShared: engine.isShared, ticks });
+  const logs = new Logs({ ...options, database, isShared: engine.isShared, monotonicNow });
   const lifecycleEvents = new LifecycleEvents(parts);
   const webhookSecrets = new WebhookSecrets(parts);
   const tokens = new Tokens(parts);
@@ -264,7 +264,7 @@ function forgetChanged(
 
 /** The parts of the store that `delivery/` and the API read and write. */
 const eventsAndDeliveries = (
-  parts: EventOutboxParts & TaskOutboxParts & DeliveryClaimsParts & { readonly database: Database },
+  parts: EventOutboxDeps & TaskOutboxDeps & DeliveryClaimsDeps & { readonly database: Database },
 ) => ({
   eventList: new EventList(parts.database),
   eventOutbox: new EventOutbox(parts),

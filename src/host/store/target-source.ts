@@ -30,7 +30,7 @@ import { loweredLimitsOf } from './integrations/limit-rows.ts';
 import { openSecrets } from './integrations/secret-rows.ts';
 import type { Vault } from './vault/vault.ts';
 
-export interface TargetSourceParts {
+export interface TargetSourceDeps {
   readonly database: Database;
   readonly vault: Pick<Vault, 'open'>;
 }
@@ -78,15 +78,15 @@ interface TargetRows {
 type ActiveIntegration = Exclude<Awaited<ReturnType<typeof readActiveVersion>>, undefined>;
 
 export class TargetSource {
-  readonly #parts: TargetSourceParts;
+  readonly #deps: TargetSourceDeps;
 
-  constructor(parts: TargetSourceParts) {
-    this.#parts = parts;
+  constructor(deps: TargetSourceDeps) {
+    this.#deps = deps;
   }
 
   /** What answers at the endpoint with this key; undefined if there is nothing. */
   async atEndpoint(endpointKey: string): Promise<EndpointRecord | undefined> {
-    const { database } = this.#parts;
+    const { database } = this.#deps;
     const own = await readTargetByEndpoint(database, endpointKey);
     if (own === undefined) return this.#atIntegration(endpointKey);
     const rows = await this.#rows(own);
@@ -95,7 +95,7 @@ export class TargetSource {
   }
 
   async #atIntegration(endpointKey: string): Promise<EndpointRecord | undefined> {
-    const { database } = this.#parts;
+    const { database } = this.#deps;
     const name = await readNameByEndpoint(database, endpointKey);
     const integration = name === undefined ? undefined : await readActiveVersion(database, name);
     // Between the two statements, the name may have become that of another integration.
@@ -104,19 +104,19 @@ export class TargetSource {
 
   /** Key of an integration's own endpoint; undefined if there is no such integration. */
   async integrationKeyOf(integration: string): Promise<string | undefined> {
-    return (await readIntegration(this.#parts.database, integration))?.endpointKey;
+    return (await readIntegration(this.#deps.database, integration))?.endpointKey;
   }
 
   /** Endpoint key of the target of this name; undefined if there is none. */
   async endpointKeyOf(name: TargetName): Promise<string | undefined> {
-    return (await readTarget(this.#parts.database, name))?.endpointKey;
+    return (await readTarget(this.#deps.database, name))?.endpointKey;
   }
 
   /** A deleted target as it was; undefined if its integration is deleted, too. */
   async deleted({ target, installation }: DeletedTarget): Promise<EndpointRecord | undefined> {
     const rows = await this.#rows(target, installation);
     if (rows === undefined) return undefined;
-    const integration = await readActiveVersion(this.#parts.database, target.integration);
+    const integration = await readActiveVersion(this.#deps.database, target.integration);
     // Attack: to republish under the name of a deleted integration, and receive the secrets of its
     // deleted installations.
     if (integration === undefined || integration.created_at > rows.installation.createdAt) return undefined;
@@ -128,7 +128,7 @@ export class TargetSource {
    * there is none.
    */
   async firstPublishedAt(integration: string): Promise<number | undefined> {
-    const row = await this.#parts.database
+    const row = await this.#deps.database
       .selectFrom('integrations')
       .select('created_at')
       .where('name', '=', integration)
@@ -138,7 +138,7 @@ export class TargetSource {
 
   /** Organization of a target of this integration; undefined if there is none. */
   async organizationOf(target: TargetName, integration: string): Promise<string | undefined> {
-    const row = await this.#parts.database
+    const row = await this.#deps.database
       .selectFrom('targets')
       .select('organization')
       .where((row) => row.and(targetKey(target)))
@@ -151,7 +151,7 @@ export class TargetSource {
   async #rows(own: SealedInstallation, above?: SealedInstallation): Promise<TargetRows | undefined> {
     if (own.level === 'organization') return { own, installation: own };
     const installation =
-      above ?? (await readTarget(this.#parts.database, wholeInstallation(own.installationId)));
+      above ?? (await readTarget(this.#deps.database, wholeInstallation(own.installationId)));
     return installation && { own, installation };
   }
 
@@ -159,7 +159,7 @@ export class TargetSource {
     { version, handles, created_at: since, ...row }: ActiveIntegration,
     rows?: TargetRows,
   ): Promise<EndpointRecord> {
-    const { database, vault } = this.#parts;
+    const { database, vault } = this.#deps;
     const { name, secrets } = version.manifest;
     return {
       ...(rows && { installed: await this.#installed(rows) }),
@@ -174,10 +174,10 @@ export class TargetSource {
 
   async #installed({ own, installation }: TargetRows): Promise<InstalledRecord> {
     const { installationId } = installation;
-    const spaces = (await countSpaces(this.#parts.database, [installationId])).get(installationId) ?? 0;
+    const spaces = (await countSpaces(this.#deps.database, [installationId])).get(installationId) ?? 0;
     const whole = this.#opened(installation);
     const secretOf = (target: SealedInstallation): string =>
-      this.#parts.vault.open(signingSecretPlace(target), target.sealedSigningSecret);
+      this.#deps.vault.open(signingSecretPlace(target), target.sealedSigningSecret);
     return {
       own: own === installation ? whole : this.#opened(own),
       installation: whole,
@@ -189,7 +189,7 @@ export class TargetSource {
   #opened({ sealedCredentials, sealedSigningSecret, ...target }: SealedInstallation): Installation {
     if (sealedCredentials === null) return target;
     const credentials: unknown = JSON.parse(
-      this.#parts.vault.open(credentialsPlace(target), sealedCredentials),
+      this.#deps.vault.open(credentialsPlace(target), sealedCredentials),
     );
     return { ...target, configuration: { ...target.configuration, [CREDENTIALS_PROPERTY]: credentials } };
   }

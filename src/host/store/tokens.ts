@@ -39,23 +39,23 @@ export type TokenGrant =
 /** Keeps a new token where its owner finds it. */
 export type KeepToken = (token: string) => void | Promise<void>;
 
-export interface TokensParts {
+export interface TokensDeps {
   readonly database: Database;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly randomBytes: RandomBytes;
   /** Numbers the entries of the audit. */
   readonly auditIds: Sequence;
 }
 
 export class Tokens {
-  readonly #parts: TokensParts;
+  readonly #deps: TokensDeps;
   /** Principals by hash. Unknown tokens are not cached: guesses must not evict real ones. */
   readonly #cache = entryCache<Principal>(PRINCIPALS_CACHED);
   /** Number of revocations: a look-up that began before one must not enter the cache after it. */
   #revocations = 0;
 
-  constructor(parts: TokensParts) {
-    this.#parts = parts;
+  constructor(deps: TokensDeps) {
+    this.#deps = deps;
   }
 
   /** The token's principal; undefined if the token is malformed, unknown or revoked. */
@@ -65,7 +65,7 @@ export class Tokens {
     const known = this.#cache.get(hashed);
     if (known !== undefined) return known;
     const revocations = this.#revocations;
-    const row = await this.#parts.database
+    const row = await this.#deps.database
       .selectFrom('tokens')
       .selectAll()
       .where('hash', '=', hashed)
@@ -83,7 +83,7 @@ export class Tokens {
 
   /** Makes a token. Its text appears only in this answer. */
   async create(grant: TokenGrant, by: Actor): Promise<TokenRecord & { readonly token: string }> {
-    return inTransaction(this.#parts.database, async (transaction) => {
+    return inTransaction(this.#deps.database, async (transaction) => {
       const made = await this.#insert(transaction, grant);
       await this.#audit(transaction, 'token.create', made, by);
       return made;
@@ -92,7 +92,7 @@ export class Tokens {
 
   /** Sorted by id. */
   async list({ cursor, limit }: PageRequest): Promise<Page<TokenRecord>> {
-    let query = this.#parts.database.selectFrom('tokens').selectAll();
+    let query = this.#deps.database.selectFrom('tokens').selectAll();
     if (cursor !== undefined) query = query.where('id', '>', cursor);
     const rows = await query
       .orderBy('id')
@@ -106,7 +106,7 @@ export class Tokens {
    * is no such token
    */
   async revoke(id: string, by: Actor): Promise<boolean> {
-    const row = await inTransaction(this.#parts.database, async (transaction) => {
+    const row = await inTransaction(this.#deps.database, async (transaction) => {
       const revoked = await transaction
         .deleteFrom('tokens')
         .where('id', '=', id)
@@ -131,7 +131,7 @@ export class Tokens {
    * @returns the token, or undefined
    */
   async firstAdmin(keep: KeepToken = () => {}): Promise<string | undefined> {
-    return inTransaction(this.#parts.database, async (transaction) => {
+    return inTransaction(this.#deps.database, async (transaction) => {
       await lock(transaction, 'tokens');
       const admin = await transaction
         .selectFrom('tokens')
@@ -158,21 +158,21 @@ export class Tokens {
     { id, kind, organization }: TokenRecord,
     by: Actor,
   ): Promise<void> {
-    const { clock, auditIds } = this.#parts;
-    const now = clock();
+    const { wallNow, auditIds } = this.#deps;
+    const now = wallNow();
     const entry = { action, ...(organization && { organization }), details: { token: id, kind } };
     await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
   }
 
   async #insert(database: Database, grant: TokenGrant): Promise<TokenRecord & { readonly token: string }> {
-    const { clock, randomBytes } = this.#parts;
+    const { wallNow, randomBytes } = this.#deps;
     const token = `annex_${grant.kind}_${base64url(randomBytes(32))}`;
     const row = {
       id: tokenId(randomBytes),
       kind: grant.kind,
       organization: grant.kind === 'organization' ? grant.organization : null,
       hash: hashOf(token),
-      created_at: clock(),
+      created_at: wallNow(),
     };
     await database.insertInto('tokens').values(row).execute();
     return { ...recordOf(row), token };

@@ -21,7 +21,7 @@ const SHARED_MS = (LIFE_S * 1_000) / 2;
 const STATEMENTS_CACHED = 5_000;
 const JTI_BYTES = 16;
 
-export interface CallerStatementsParts {
+export interface CallerStatementsDeps {
   readonly keys: Pick<StatementKeys, 'signing'>;
   /** The organization that owns an integration; undefined if there is none of this name. */
   ownerOf(integration: string): Promise<string | undefined>;
@@ -29,7 +29,7 @@ export interface CallerStatementsParts {
   /** The base URL of the product's API. */
   readonly audience: string;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly randomBytes: RandomBytes;
 }
 
@@ -40,17 +40,17 @@ interface Shared {
 }
 
 export class CallerStatements {
-  readonly #parts: CallerStatementsParts;
+  readonly #deps: CallerStatementsDeps;
   readonly #shared = entryCache<Shared>(STATEMENTS_CACHED);
 
-  constructor(parts: CallerStatementsParts) {
-    this.#parts = parts;
+  constructor(deps: CallerStatementsDeps) {
+    this.#deps = deps;
   }
 
   /** @param grant what the token, which is valid, grants */
   async statement(token: string, grant: RuntimeGrant): Promise<string> {
-    const now = this.#parts.clock();
-    const { kid, key } = await this.#parts.keys.signing();
+    const now = this.#deps.wallNow();
+    const { kid, key } = await this.#deps.keys.signing();
     const shared = this.#shared.get(token);
     // A key that was withdrawn signs no more, and its statements are not sent any more.
     if (shared !== undefined && shared.kid === kid && now < shared.until) return shared.text;
@@ -62,7 +62,7 @@ export class CallerStatements {
 
   async #claims({ claims, organization }: RuntimeGrant): Promise<Record<string, unknown>> {
     const { kind, integration, version, scopes } = claims;
-    const of = organization ?? (await this.#parts.ownerOf(integration));
+    const of = organization ?? (await this.#deps.ownerOf(integration));
     return { kind, integration, version, ...placeOf(claims), organization: of, scopes };
   }
 
@@ -71,7 +71,7 @@ export class CallerStatements {
     { kid, key }: Awaited<ReturnType<StatementKeys['signing']>>,
     now: number,
   ): Promise<string> {
-    const { origins, audience, randomBytes } = this.#parts;
+    const { origins, audience, randomBytes } = this.#deps;
     const issuedAt = Math.floor(now / 1_000);
     // Loaded here: most services have no such API.
     const { SignJWT } = await import('jose');

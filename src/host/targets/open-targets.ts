@@ -11,7 +11,7 @@ export interface OpenTargetsOptions {
   readonly origins: Origins;
   readonly limits: Limits;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
 }
 
 export interface OpenTargets {
@@ -26,12 +26,12 @@ export function openTargets(
     targetSource: source,
     runtimeTokenKeys: keys,
   }: Pick<Store, 'changes' | 'targetSource' | 'runtimeTokenKeys'>,
-  { origins, limits, clock }: OpenTargetsOptions,
+  { origins, limits, wallNow }: OpenTargetsOptions,
 ): OpenTargets {
   const mint = new RuntimeTokenMint(keys);
-  const targets = new TargetResolver({ source, mint, origins, limits, clock });
+  const targets = new TargetResolver({ source, mint, origins, limits, wallNow });
   changes.on('integration', (integration) => targets.forget(integration));
   changes.on('installation', (installationId) => targets.forgetInstallation(installationId));
   changes.on('missed', () => targets.forgetAll());
-  return { targets, runtimeTokens: new RuntimeTokens({ keys, source, clock }) };
+  return { targets, runtimeTokens: new RuntimeTokens({ keys, source, wallNow }) };
 }

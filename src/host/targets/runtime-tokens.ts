@@ -65,19 +65,19 @@ export class RuntimeTokenMint {
   }
 }
 
-export interface RuntimeTokensParts {
+export interface RuntimeTokensDeps {
   readonly keys: RuntimeTokenKeys;
   readonly source: Pick<TargetSource, 'firstPublishedAt' | 'organizationOf'>;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
 }
 
 /** Verifies and resolves runtime tokens. */
 export class RuntimeTokens {
-  readonly #parts: RuntimeTokensParts;
+  readonly #deps: RuntimeTokensDeps;
 
-  constructor(parts: RuntimeTokensParts) {
-    this.#parts = parts;
+  constructor(deps: RuntimeTokensDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -85,7 +85,7 @@ export class RuntimeTokens {
    * exist.
    */
   read(token: string): ReadRuntimeToken {
-    return readRuntimeToken(this.#parts.keys, token, this.#parts.clock());
+    return readRuntimeToken(this.#deps.keys, token, this.#deps.wallNow());
   }
 
   /**
@@ -93,7 +93,7 @@ export class RuntimeTokens {
    */
   async grant(claims: RuntimeClaims): Promise<RuntimeGrant | undefined> {
     const { integration, since } = claims;
-    if ((await this.#parts.source.firstPublishedAt(integration)) !== since) return undefined;
+    if ((await this.#deps.source.firstPublishedAt(integration)) !== since) return undefined;
     if (claims.kind === 'integration') return { principal: { kind: 'integration', integration }, claims };
     const { target } = claims;
     const { installationId } = target;
@@ -108,7 +108,7 @@ export class RuntimeTokens {
    * stays.
    */
   async #organizationOf(target: TargetName, integration: string): Promise<string | undefined> {
-    const { source } = this.#parts;
+    const { source } = this.#deps;
     const organization = await source.organizationOf(target, integration);
     if (organization === undefined || target.level === 'organization') return organization;
     return source.organizationOf(wholeInstallation(target.installationId), integration);

@@ -19,7 +19,7 @@ import {
   buildEnvironment,
   type Environment,
   type SigningSecrets,
-  type TargetParts,
+  type TargetDeps,
 } from '../../model/environment.ts';
 import type { TargetName } from '../../model/installation.ts';
 import { isolateLimits, limitsUnder } from '../../model/lowered-limits.ts';
@@ -40,13 +40,13 @@ export interface Origins extends UrlBases {
   readonly apiEndpoint: string;
 }
 
-export interface TargetBuilderParts {
+export interface TargetBuilderDeps {
   readonly mint: RuntimeTokenMint;
   readonly origins: Origins;
   /** The deployment's limits; an integration may have lower ones. */
   readonly limits: Limits;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
 }
 
 /** The members of a target that depend on its level. */
@@ -57,15 +57,15 @@ type OwnMembers = Pick<
   Pick<Target, 'pausedAt' | 'webhook' | 'signingSecrets'>;
 
 export class TargetBuilder {
-  readonly #parts: TargetBuilderParts;
+  readonly #deps: TargetBuilderDeps;
 
-  constructor(parts: TargetBuilderParts) {
-    this.#parts = parts;
+  constructor(deps: TargetBuilderDeps) {
+    this.#deps = deps;
   }
 
   /** @param state a deleted target gets no installation token, which would name it */
   build(record: EndpointRecord, state: 'existing' | 'deleted'): Target {
-    const { limits: deployment, origins } = this.#parts;
+    const { limits: deployment, origins } = this.#deps;
     const { installed, handles } = record;
     const { number, manifest } = record.version;
     const own = installed === undefined ? integrationMembers(record) : installedMembers(record, installed);
@@ -96,7 +96,7 @@ export class TargetBuilder {
   }
 
   #live(record: EndpointRecord, limits: Limits, state: 'existing' | 'deleted'): LiveEnvironment {
-    const { mint, clock } = this.#parts;
+    const { mint, wallNow } = this.#deps;
     const { installed, version, since } = record;
     const subject = {
       integration: version.manifest.name,
@@ -108,14 +108,14 @@ export class TargetBuilder {
     return new LiveEnvironment({
       environment: this.#environment(record),
       limits,
-      clock,
+      wallNow,
       mint: (expiresAt) => mint.tokens(subject, expiresAt),
     });
   }
 
   #environment(record: EndpointRecord): Omit<Environment, 'apiTokens'> {
     const { installed, integrationKey, version, secrets } = record;
-    const { origins } = this.#parts;
+    const { origins } = this.#deps;
     const { name, icon, organization, previewImages } = version.manifest;
     return buildEnvironment({
       apiEndpoint: origins.apiEndpoint,
@@ -140,9 +140,9 @@ export class TargetBuilder {
     });
   }
 
-  #withUrls(target: Installation): TargetParts {
+  #withUrls(target: Installation): TargetDeps {
     const { status, configuration, externalIds } = target;
-    const urls = targetUrls(this.#parts.origins, target);
+    const urls = targetUrls(this.#deps.origins, target);
     return { ...nameOf(target), status, configuration, externalIds, urls };
   }
 }
@@ -207,10 +207,10 @@ const SHARED_MS = 30_000;
 /** For the time between reading the environment and the start of the call's wall time. */
 const MARGIN_MS = 5_000;
 
-interface LiveEnvironmentParts {
+interface LiveEnvironmentDeps {
   readonly environment: Omit<Environment, 'apiTokens'>;
   readonly limits: Pick<Limits, 'firstByteMs' | 'callWallMs'>;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** @param expiresAt unix seconds */
   mint(expiresAt: number): ApiTokens;
 }
@@ -224,7 +224,7 @@ interface LiveEnvironmentParts {
  * share tokens, and none are minted while there are no calls.
  */
 export class LiveEnvironment {
-  readonly #parts: LiveEnvironmentParts;
+  readonly #deps: LiveEnvironmentDeps;
   /**
    * Life of a token: the last call that gets it may wait for a slot, and then run for its whole
    * wall time.
@@ -233,17 +233,17 @@ export class LiveEnvironment {
   #sharedUntil = Number.NEGATIVE_INFINITY;
   #current: { readonly environment: Environment; readonly json: Uint8Array } | undefined;
 
-  constructor(parts: LiveEnvironmentParts) {
-    this.#parts = parts;
-    this.#lifeMs = SHARED_MS + parts.limits.firstByteMs + parts.limits.callWallMs + MARGIN_MS;
+  constructor(deps: LiveEnvironmentDeps) {
+    this.#deps = deps;
+    this.#lifeMs = SHARED_MS + deps.limits.firstByteMs + deps.limits.callWallMs + MARGIN_MS;
   }
 
   /** The environment with tokens valid for a call that starts now, as an object and as JSON. */
   get current(): { readonly environment: Environment; readonly json: Uint8Array } {
-    const now = this.#parts.clock();
+    const now = this.#deps.wallNow();
     if (this.#current !== undefined && now < this.#sharedUntil) return this.#current;
-    const apiTokens = this.#parts.mint(Math.ceil((now + this.#lifeMs) / MS_PER_S));
-    const environment = { apiTokens, ...this.#parts.environment };
+    const apiTokens = this.#deps.mint(Math.ceil((now + this.#lifeMs) / MS_PER_S));
+    const environment = { apiTokens, ...this.#deps.environment };
     this.#sharedUntil = now + SHARED_MS;
     this.#current = { environment, json: Buffer.from(JSON.stringify(environment), 'utf8') };
     return this.#current;

@@ -13,7 +13,7 @@ import type { TargetName } from '../../model/installation.ts';
 import type { Target } from '../../model/target.ts';
 import type { DeletedTarget } from '../store/installations/lifecycle-event-rows.ts';
 import type { TargetSource } from '../store/target-source.ts';
-import { type Origins, TargetBuilder, type TargetBuilderParts } from './target-builder.ts';
+import { type Origins, TargetBuilder, type TargetBuilderDeps } from './target-builder.ts';
 
 const TARGETS_CACHED = 20_000;
 /**
@@ -24,7 +24,7 @@ const TARGET_BYTES_CACHED = 128 * 1024 * 1024;
 /** Estimated size of a target beside its environment. */
 const TARGET_BASE_BYTES = 2 * 1024;
 
-export interface TargetResolverParts extends TargetBuilderParts {
+export interface TargetResolverDeps extends TargetBuilderDeps {
   readonly source: Pick<TargetSource, 'atEndpoint' | 'endpointKeyOf' | 'integrationKeyOf' | 'deleted'>;
 }
 
@@ -35,7 +35,7 @@ export const publicEndpoint = (origins: Pick<Origins, 'publicUrl'>, endpointKey:
   endpointUrl(origins.publicUrl, endpointKey);
 
 export class TargetResolver {
-  readonly #source: TargetResolverParts['source'];
+  readonly #source: TargetResolverDeps['source'];
   readonly #builder: TargetBuilder;
   readonly #cache = new LRUCache<string, Target>({
     max: TARGETS_CACHED,
@@ -53,9 +53,9 @@ export class TargetResolver {
    */
   readonly #reading = new Map<string, Promise<Target | undefined>>();
 
-  constructor(parts: TargetResolverParts) {
-    this.#source = parts.source;
-    this.#builder = new TargetBuilder(parts);
+  constructor(deps: TargetResolverDeps) {
+    this.#source = deps.source;
+    this.#builder = new TargetBuilder(deps);
   }
 
   /** The target with this endpoint key; undefined if there is none. */

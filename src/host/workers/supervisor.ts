@@ -30,7 +30,7 @@ const PACE: RestartPace = { firstMs: 1_000, maxMs: 30_000, healthyMs: 60_000 };
 /** How long a scrape waits for a worker; less than the 10 s after which Prometheus gives up. */
 const COUNT_MS = 2_000;
 
-export interface SupervisorParts {
+export interface SupervisorDeps {
   /** Path of the program of a worker, and its arguments. */
   readonly program: string;
   readonly flags: readonly string[];
@@ -43,7 +43,7 @@ export interface SupervisorParts {
 
 /** There is one in a process, which cannot be a worker. */
 export class Supervisor {
-  readonly #parts: SupervisorParts;
+  readonly #deps: SupervisorDeps;
   readonly #slots: readonly WorkerSlot[];
   readonly #metrics = new MachineMetrics();
   readonly #first = Promise.withResolvers<ListenerUrls>();
@@ -53,9 +53,9 @@ export class Supervisor {
   #hasServed = false;
   #stopping: Promise<void> | undefined;
 
-  constructor(parts: SupervisorParts) {
-    this.#parts = parts;
-    this.#slots = Array.from({ length: parts.workers }, (_, index) => this.#slot(index));
+  constructor(deps: SupervisorDeps) {
+    this.#deps = deps;
+    this.#slots = Array.from({ length: deps.workers }, (_, index) => this.#slot(index));
   }
 
   /**
@@ -65,7 +65,7 @@ export class Supervisor {
    * @throws if the first worker ends before it serves; why, it has printed itself
    */
   async start(): Promise<ListenerUrls> {
-    const { program, flags } = this.#parts;
+    const { program, flags } = this.#deps;
     cluster.schedulingPolicy = cluster.SCHED_RR;
     // The default turns numbers that are none, as in a histogram without values, into null.
     cluster.setupPrimary({ exec: program, args: [...flags], serialization: 'advanced' });
@@ -83,7 +83,7 @@ export class Supervisor {
   }
 
   async #stopAll(): Promise<void> {
-    const { log, killAfterMs } = this.#parts;
+    const { log, killAfterMs } = this.#deps;
     const stopped = Promise.all(this.#slots.map((slot) => slot.stop()));
     if (await within(killAfterMs, stopped)) return;
     const late = this.#slots.filter(({ pid }) => pid !== undefined);
@@ -93,7 +93,7 @@ export class Supervisor {
   }
 
   #slot(index: number): WorkerSlot {
-    const { log, pace = PACE } = this.#parts;
+    const { log, pace = PACE } = this.#deps;
     const slot: WorkerSlot = new WorkerSlot({
       index,
       pace,
@@ -119,7 +119,7 @@ export class Supervisor {
       return;
     }
     this.#metrics.restarted();
-    this.#parts.log.warn({ ...how, served, restartMs }, 'a worker has ended and is started again');
+    this.#deps.log.warn({ ...how, served, restartMs }, 'a worker has ended and is started again');
   }
 
   async #hear(slot: WorkerSlot, message: ToSupervisor): Promise<void> {
@@ -130,7 +130,7 @@ export class Supervisor {
       try {
         slot.send({ ...answer, text: await this.#metrics.text(this.#measured()) });
       } catch (cause) {
-        this.#parts.log.error({ err: cause }, 'the metrics of the workers could not be added up');
+        this.#deps.log.error({ err: cause }, 'the metrics of the workers could not be added up');
         slot.send(answer);
       }
     }

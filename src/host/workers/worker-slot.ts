@@ -27,7 +27,7 @@ export interface WorkerEnd {
   readonly restartMs: number;
 }
 
-export interface WorkerSlotParts {
+export interface WorkerSlotDeps {
   readonly index: number;
   readonly pace: RestartPace;
   served(urls: ListenerUrls): void;
@@ -42,7 +42,7 @@ export interface WorkerSlotParts {
 
 export class WorkerSlot {
   readonly index: number;
-  readonly #parts: WorkerSlotParts;
+  readonly #deps: WorkerSlotDeps;
   #worker: Worker | undefined;
   /** When the worker began to serve, in monotonic milliseconds; undefined before. */
   #servesSince: number | undefined;
@@ -52,9 +52,9 @@ export class WorkerSlot {
   #isStopped = false;
   readonly #empty = Promise.withResolvers<void>();
 
-  constructor(parts: WorkerSlotParts) {
-    this.index = parts.index;
-    this.#parts = parts;
+  constructor(deps: WorkerSlotDeps) {
+    this.index = deps.index;
+    this.#deps = deps;
   }
 
   /** Unique over all processes of all slots; undefined while there is no process. */
@@ -77,8 +77,8 @@ export class WorkerSlot {
     worker.on('message', (message: ToSupervisor) => {
       if (message.annex === 'ready') {
         this.#servesSince = performance.now();
-        this.#parts.served(message.urls);
-      } else this.#parts.said(message);
+        this.#deps.served(message.urls);
+      } else this.#deps.said(message);
     });
     const closeUnanswered = followHandedConnections(worker.process);
     worker.once('exit', (code, signal) => {
@@ -113,13 +113,13 @@ export class WorkerSlot {
   #ended(worker: Worker | undefined, code: number | null, signal: string | null): void {
     if (this.#worker !== worker) return;
     const served = this.#servesSince !== undefined;
-    const { firstMs, maxMs, healthyMs } = this.#parts.pace;
+    const { firstMs, maxMs, healthyMs } = this.#deps.pace;
     if (performance.now() - (this.#servesSince ?? Number.POSITIVE_INFINITY) >= healthyMs) this.#pauses = 0;
     const restartMs = Math.min(maxMs, firstMs * 2 ** this.#pauses);
     this.#worker = undefined;
     this.#servesSince = undefined;
     this.#pauses += 1;
-    this.#parts.ended(worker?.id, {
+    this.#deps.ended(worker?.id, {
       ...(signal ? { signal } : { exitCode: code ?? 1 }),
       served,
       restartMs,

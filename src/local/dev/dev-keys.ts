@@ -19,7 +19,7 @@ interface Terminal extends Readable {
   setRawMode?(isRaw: boolean): unknown;
 }
 
-interface DevKeysParts {
+interface DevKeysDeps {
   readonly context: CommandContext;
   readonly annex: Annex;
   readonly session: DevSession;
@@ -30,17 +30,17 @@ interface DevKeysParts {
 }
 
 export class DevKeys {
-  readonly #parts: DevKeysParts;
+  readonly #deps: DevKeysDeps;
   /** What the digits choose. */
   #choices: readonly (() => Promise<void>)[] = [];
 
-  constructor(parts: DevKeysParts) {
-    this.#parts = parts;
+  constructor(deps: DevKeysDeps) {
+    this.#deps = deps;
   }
 
   /** Reads keys until the terminal ends. @returns stops, and gives the terminal back */
   start(): () => void {
-    const stdin: Terminal = this.#parts.context.stdin;
+    const stdin: Terminal = this.#deps.context.stdin;
     const read = (chunk: Buffer | string) => {
       for (const key of String(chunk)) void this.press(key);
     };
@@ -55,7 +55,7 @@ export class DevKeys {
   }
 
   async press(key: string): Promise<void> {
-    const { context, emit, quit } = this.#parts;
+    const { context, emit, quit } = this.#deps;
     if (key === 'q' || key === INTERRUPT || key === END_OF_INPUT) return quit();
     try {
       await this.#act(key);
@@ -66,7 +66,7 @@ export class DevKeys {
   }
 
   async #act(key: string): Promise<void> {
-    const { context, page } = this.#parts;
+    const { context, page } = this.#deps;
     const { output } = context;
     if (DIGIT.test(key)) return this.#choices[Number(key) - 1]?.();
     this.#choices = [];
@@ -79,11 +79,11 @@ export class DevKeys {
 
   async #open(page: string): Promise<void> {
     const isOpen = await openInBrowser(page);
-    if (!isOpen) this.#parts.context.output.talk(`Open ${page}`);
+    if (!isOpen) this.#deps.context.output.talk(`Open ${page}`);
   }
 
   async #render(): Promise<void> {
-    const { annex, emit, session } = this.#parts;
+    const { annex, emit, session } = this.#deps;
     const components = componentsOf(this.#live().manifest);
     if (components.length === 0) throw new Failure('The manifest names no component.');
     for (const { id: component, place } of components) {
@@ -99,17 +99,17 @@ export class DevKeys {
     const [only] = types;
     if (types.length === 1 && only !== undefined) return this.#post(only);
     this.#choices = types.map((type) => () => this.#post(type));
-    this.#parts.context.output.talk(types.map((type, at) => `${at + 1} ${type}`).join('  '));
+    this.#deps.context.output.talk(types.map((type, at) => `${at + 1} ${type}`).join('  '));
   }
 
   async #post(type: string): Promise<void> {
-    const { annex, emit } = this.#parts;
+    const { annex, emit } = this.#deps;
     const { eventId, deliveries } = await postEvent(annex, sampleFor(type, this.#live()));
     emit({ event: 'triggered', type, eventId, deliveries });
   }
 
   #live() {
-    const { live } = this.#parts.session;
+    const { live } = this.#deps.session;
     if (live === undefined) throw new Failure('Nothing is live yet.');
     return live;
   }

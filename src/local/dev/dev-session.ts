@@ -45,14 +45,14 @@ export interface DevInput extends FolderInput, SecretInput {
   readonly overwriteSecrets: boolean;
 }
 
-interface DevSessionParts {
+interface DevSessionDeps {
   readonly context: CommandContext;
   readonly annex: Annex;
   readonly input: DevInput;
   readonly emit: (event: DevEvent, report?: ProblemReport) => void;
   /** Called with the paths of the files of each upload. */
   readonly uploaded: (origins: Iterable<string>) => void;
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
 }
 
 /** What answers now. */
@@ -64,13 +64,13 @@ export interface Live {
 }
 
 export class DevSession {
-  readonly #parts: DevSessionParts;
+  readonly #deps: DevSessionDeps;
   #live: Live | undefined;
   /** Hash of the last upload that the service has judged. */
   #judged: string | undefined;
 
-  constructor(parts: DevSessionParts) {
-    this.#parts = parts;
+  constructor(deps: DevSessionDeps) {
+    this.#deps = deps;
   }
 
   get live(): Live | undefined {
@@ -79,7 +79,7 @@ export class DevSession {
 
   /** Publishes the folder as it is now. @param since ticks of the change that it is for */
   async round(since: number): Promise<void> {
-    const { context, emit } = this.#parts;
+    const { context, emit } = this.#deps;
     try {
       await this.#publish(since);
     } catch (error) {
@@ -94,7 +94,7 @@ export class DevSession {
   }
 
   async #publish(since: number): Promise<void> {
-    const { context, annex, input, uploaded } = this.#parts;
+    const { context, annex, input, uploaded } = this.#deps;
     const { signal } = context;
     const prepared = await prepareUpload(context, input);
     uploaded([...prepared.upload.files.values()].map(({ origin }) => origin));
@@ -109,7 +109,7 @@ export class DevSession {
   }
 
   async #show(outcome: PublishOutcome, prepared: PreparedUpload, since: number): Promise<void> {
-    const { annex, context, emit, ticks } = this.#parts;
+    const { annex, context, emit, monotonicNow } = this.#deps;
     const report = { problems: outcome.problems, files: prepared.files };
     const problems = outcome.problems.map((found) => problemView(found, prepared.files));
     const { manifest } = prepared.upload;
@@ -117,7 +117,7 @@ export class DevSession {
       emit({ event: 'refused', version: this.#live?.version ?? null, problems }, report);
       return;
     }
-    const durationMs = Math.round(ticks() - since);
+    const durationMs = Math.round(monotonicNow() - since);
     const { integration, version } = outcome;
     const installation = await this.#installed(integration, manifest);
     this.#live = { manifest, integration, version, installation };
@@ -134,7 +134,7 @@ export class DevSession {
   }
 
   async #installed(integration: string, manifest: Manifest): Promise<InstalledOnce> {
-    const { annex, context, input } = this.#parts;
+    const { annex, context, input } = this.#deps;
     const { signal } = context;
     const known = this.#live?.integration === integration ? this.#live : undefined;
     if (known?.manifest.target === manifest.target) return known.installation;

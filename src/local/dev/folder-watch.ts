@@ -77,37 +77,37 @@ const QUIET_MS = 25;
  */
 const QUIET_MS_MAX = 300;
 
-interface ChangeRoundsParts {
+interface ChangeRoundsDeps {
   /** The work. @param since ticks of the first change that it is for */
   readonly round: (since: number) => Promise<void>;
   /** Monotonic milliseconds. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
   /** Runs something later. @returns cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
 export class ChangeRounds {
-  readonly #parts: ChangeRoundsParts;
+  readonly #deps: ChangeRoundsDeps;
   /** Time of the first change that no round has seen. */
   #since: number | undefined;
   #cancelStart: () => void = () => undefined;
   #running: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(parts: ChangeRoundsParts) {
-    this.#parts = parts;
+  constructor(deps: ChangeRoundsDeps) {
+    this.#deps = deps;
   }
 
   /** @param isEmpty whether the file that has changed is empty */
   changed(isEmpty = false): void {
     if (this.#isClosed) return;
-    const now = this.#parts.ticks();
+    const now = this.#deps.monotonicNow();
     this.#since ??= now;
     if (this.#running !== undefined) return;
     this.#cancelStart();
     const left = this.#since + QUIET_MS_MAX - now;
     const quietMs = isEmpty ? QUIET_MS_MAX : QUIET_MS;
-    this.#cancelStart = this.#parts.after(Math.max(0, Math.min(quietMs, left)), () => this.#start());
+    this.#cancelStart = this.#deps.after(Math.max(0, Math.min(quietMs, left)), () => this.#start());
   }
 
   /** Waits for a round that runs; none begins from now on. */
@@ -118,9 +118,9 @@ export class ChangeRounds {
   }
 
   #start(): void {
-    const since = this.#since ?? this.#parts.ticks();
+    const since = this.#since ?? this.#deps.monotonicNow();
     this.#since = undefined;
-    this.#running = this.#parts.round(since).finally(() => {
+    this.#running = this.#deps.round(since).finally(() => {
       this.#running = undefined;
       if (this.#since !== undefined) this.changed();
     });

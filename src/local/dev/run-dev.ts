@@ -64,9 +64,9 @@ async function start(context: CommandContext, { options, folder, stops, quit }: 
     feed.emit(event);
     return output.item(event, () => showEvent(output, event, report));
   };
-  const ticks = () => performance.now();
+  const monotonicNow = () => performance.now();
   const session = new DevSession({
-    ...{ context, annex, emit, ticks },
+    ...{ context, annex, emit, monotonicNow },
     input: { ...options, overwriteSecrets: service.isOwn || options.overwriteSecrets },
     uploaded: (origins) => watch.watchAlso(origins),
   });
@@ -77,7 +77,7 @@ async function start(context: CommandContext, { options, folder, stops, quit }: 
     operations: pageOperations(annex, session),
   });
   stops.push(() => page.close());
-  const rounds = new ChangeRounds({ round: (since) => session.round(since), ticks, after: later });
+  const rounds = new ChangeRounds({ round: (since) => session.round(since), monotonicNow, after: later });
   stops.push(() => rounds.close());
   const watch = await FolderWatch.start(folder, (isEmpty) => rounds.changed(isEmpty));
   stops.push(() => watch.close());

@@ -143,7 +143,7 @@ class TestBed {
 
   async #isDue(): Promise<boolean> {
     const dueAt = await this.#nextDueAt();
-    return dueAt !== undefined && dueAt <= this.#time.clock();
+    return dueAt !== undefined && dueAt <= this.#time.wallNow();
   }
 
   /** When the next delivery or lifecycle event is due; 0 for one that is in flight. */
@@ -272,9 +272,9 @@ class TestTime implements ServiceTime {
   #aheadMs = 0;
   readonly #timers = new Set<Timer>();
 
-  readonly clock = (): number => Date.now() + this.#aheadMs;
+  readonly wallNow = (): number => Date.now() + this.#aheadMs;
 
-  readonly ticks = (): number => performance.now() + this.#aheadMs;
+  readonly monotonicNow = (): number => performance.now() + this.#aheadMs;
 
   readonly after = (ms: number, run: () => void): (() => void) => {
     const cancel = () => {
@@ -282,7 +282,7 @@ class TestTime implements ServiceTime {
       this.#timers.delete(timer);
     };
     const timer: Timer = {
-      at: this.ticks() + ms,
+      at: this.monotonicNow() + ms,
       run: () => {
         cancel();
         run();
@@ -299,7 +299,7 @@ class TestTime implements ServiceTime {
     for (let left = ms; left > 0; ) {
       const dueAt = await nextDueAt();
       // At least one: what is due at this very time is so by a clock of whole milliseconds.
-      const step = dueAt === undefined ? left : Math.min(left, Math.max(1, dueAt - this.clock()));
+      const step = dueAt === undefined ? left : Math.min(left, Math.max(1, dueAt - this.wallNow()));
       left -= step;
       this.#jump(step);
       await settled();
@@ -308,7 +308,7 @@ class TestTime implements ServiceTime {
 
   #jump(ms: number): void {
     this.#aheadMs += ms;
-    const now = this.ticks();
+    const now = this.monotonicNow();
     const due = [...this.#timers].filter(({ at }) => at <= now).sort((a, b) => a.at - b.at);
     for (const timer of due) if (this.#timers.has(timer)) timer.run();
   }

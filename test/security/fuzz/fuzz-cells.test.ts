@@ -41,14 +41,14 @@ const HARMLESS = CELL_MESSAGES.filter(
 );
 
 /** Mostly well-formed messages about its own calls, because the first breach ends the cell. */
-function hostileFrame(chance: Chance): Buffer {
-  const body = Buffer.alloc(chance.pick([0, 0, 1, 100, 65_536, 65_537]), 'x');
-  if (chance.once(60)) return mutateBytes(chance, [frame(mutateJson(chance, CELL_MESSAGES), body)]);
-  const corpus = chance.once(16) ? CELL_MESSAGES : HARMLESS;
+function hostileFrame(random: Chance): Buffer {
+  const body = Buffer.alloc(random.pick([0, 0, 1, 100, 65_536, 65_537]), 'x');
+  if (random.once(60)) return mutateBytes(random, [frame(mutateJson(random, CELL_MESSAGES), body)]);
+  const corpus = random.once(16) ? CELL_MESSAGES : HARMLESS;
   for (let tries = 0; tries < 20; tries += 1) {
-    const message = parseCellMessage(JSON.parse(JSON.stringify(mutateJson(chance, corpus))));
+    const message = parseCellMessage(JSON.parse(JSON.stringify(mutateJson(random, corpus))));
     if (message === undefined) continue;
-    return frame('id' in message ? { ...message, id: chance.pick(CALLS) } : message, body);
+    return frame('id' in message ? { ...message, id: random.pick(CALLS) } : message, body);
   }
   return frame({ t: 'ready' });
 }
@@ -57,9 +57,9 @@ function hostileFrame(chance: Chance): Buffer {
 const blamed: string[] = [];
 
 /** A cell that sends these bytes at the first message, and stays for a while. */
-function launch(bytes: Buffer, at: number, chance: Chance, exited: (reason: string) => void): CellProcess {
+function launch(bytes: Buffer, at: number, random: Chance, exited: (reason: string) => void): CellProcess {
   const scriptPath = join(folder, `${at}.cjs`);
-  const pieceBytes = chance.pick([7, 1_000, 100_000]);
+  const pieceBytes = random.pick([7, 1_000, 100_000]);
   writeFileSync(
     scriptPath,
     `const pipe = new (require('node:net').Socket)({ fd: 3 });
@@ -88,10 +88,10 @@ test('whatever a cell sends, the host ends each of its calls once, and blames on
   let answers = 0;
   await fuzz('cells', {
     atOnce: 4,
-    make: (chance) => Array.from({ length: FRAMES_PER_CELL }, () => hostileFrame(chance)),
-    check: async (frames, chance) => {
+    make: (random) => Array.from({ length: FRAMES_PER_CELL }, () => hostileFrame(random)),
+    check: async (frames, random) => {
       const { promise: exited, resolve } = Promise.withResolvers<string>();
-      const cell = launch(Buffer.concat(frames), cells++, chance, resolve);
+      const cell = launch(Buffer.concat(frames), cells++, random, resolve);
       const ends = CALLS.map(() => 0);
       const answered = new Set<number>();
       const collecting = new IncomingBodies();

@@ -68,7 +68,7 @@ test('accepted ContentKit conforms to the schema, and is accepted again unchange
   let taken = 0;
   let refused = 0;
   await fuzz('drawings', {
-    make: (chance) => JSON.stringify(mutateJson(chance, DRAWINGS)) ?? 'null',
+    make: (random) => JSON.stringify(mutateJson(random, DRAWINGS)) ?? 'null',
     check: (json) => {
       const drawing: unknown = JSON.parse(json);
       const checked = checkDrawing(drawing);
@@ -96,7 +96,7 @@ const ANSWERS = [
 
 test('a parsed answer has its known members, and no others', async () => {
   await fuzz('drawings', {
-    make: (chance) => JSON.stringify(mutateJson(chance, ANSWERS)) ?? 'null',
+    make: (random) => JSON.stringify(mutateJson(random, ANSWERS)) ?? 'null',
     check: async (json) => {
       const read = await readRendering(Buffer.from(json));
       if (!read.ok) return assert(read.problems.length > 0);

@@ -110,12 +110,12 @@ const URL_OK = /^[\da-f.:]+$/;
 test('whatever a URL parses as an address is checked as that address, and anything else is none', async () => {
   let addresses = 0;
   await fuzz('urlHosts', {
-    make: (chance) =>
-      chance.once(3)
-        ? Array.from({ length: chance.pick([4, 16]) }, () =>
-            chance.pick([0, 0, 1, 32, 63, 127, 254, 255, 10, 192]),
+    make: (random) =>
+      random.once(3)
+        ? Array.from({ length: random.pick([4, 16]) }, () =>
+            random.pick([0, 0, 1, 32, 63, 127, 254, 255, 10, 192]),
           )
-        : mutateText(chance, HOSTS, HOST_WORDS),
+        : mutateText(random, HOSTS, HOST_WORDS),
     check: (input) => {
       const host = typeof input === 'string' ? URL.parse(`http://${input}/`)?.hostname : written(input);
       if (host === undefined) return;
@@ -176,12 +176,12 @@ test("an operator's list is read or reported as invalid, and what it denies stay
   const publicOnly = EgressPolicy.parse({}).policy;
   let liftings = 0;
   await fuzz('egressLists', {
-    make: (chance) => ({
-      list: mutateText(chance, [ENTRIES.join(','), ...ENTRIES], ENTRY_WORDS),
-      host: chance.pick([...TARGETS, ...HOSTILE_TEXTS]),
-      port: chance.pick([80, 443, 8_080, 0, 25, 65_535]),
+    make: (random) => ({
+      list: mutateText(random, [ENTRIES.join(','), ...ENTRIES], ENTRY_WORDS),
+      host: random.pick([...TARGETS, ...HOSTILE_TEXTS]),
+      port: random.pick([80, 443, 8_080, 0, 25, 65_535]),
       address: written(
-        Array.from({ length: chance.pick([4, 16]) }, () => chance.pick([0, 1, 8, 10, 127, 253])),
+        Array.from({ length: random.pick([4, 16]) }, () => random.pick([0, 1, 8, 10, 127, 253])),
       ),
     }),
     check: ({ list, host, port, address: text }) => {
@@ -235,18 +235,18 @@ const HEADER_BYTES_MAX = 4_096;
 const FRAMING =
   /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*)$/i;
 
-const hostileHeaders = (chance: Chance): [string, string][] =>
-  Array.from({ length: 1 + chance.below(5) }, () => [
-    chance.once(3) ? mutateText(chance, NAMES, NAME_WORDS) : chance.pick(NAMES),
-    mutateText(chance, ['a', 'text/plain; charset=utf-8', 'x, y'], VALUE_WORDS),
+const hostileHeaders = (random: Chance): [string, string][] =>
+  Array.from({ length: 1 + random.below(5) }, () => [
+    random.once(3) ? mutateText(random, NAMES, NAME_WORDS) : random.pick(NAMES),
+    mutateText(random, ['a', 'text/plain; charset=utf-8', 'x, y'], VALUE_WORDS),
   ]);
 
 test('the head of a fetch, and of its answer, has no framing headers and no injected lines', async () => {
   let sent = 0;
   await fuzz('egressHeads', {
-    make: (chance) => ({
-      headers: hostileHeaders(chance),
-      method: mutateText(chance, ['GET', 'POST'], ['CONNECT', 'trace', 'TRACK', ' ', '\r\n']),
+    make: (random) => ({
+      headers: hostileHeaders(random),
+      method: mutateText(random, ['GET', 'POST'], ['CONNECT', 'trace', 'TRACK', ' ', '\r\n']),
     }),
     check: ({ headers, method }) => {
       const answered = tenantResponseHeaders(headers.flat());

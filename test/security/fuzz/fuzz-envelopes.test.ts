@@ -93,9 +93,9 @@ interface Sent {
   readonly body: Buffer;
 }
 
-const makeSent = (chance: Chance): Sent => ({
-  type: chance.once(4) ? mutateText(chance, TYPES, TYPE_WORDS) : chance.pick(TYPES),
-  body: mutateBytes(chance, BODIES, WORDS),
+const makeSent = (random: Chance): Sent => ({
+  type: random.once(4) ? mutateText(random, TYPES, TYPE_WORDS) : random.pick(TYPES),
+  body: mutateBytes(random, BODIES, WORDS),
 });
 
 /** Names and bytes, as pairs of text; undefined if the reader refuses the body. */
@@ -192,14 +192,14 @@ function send(agent: Agent, { type, body }: Sent): Promise<Answered> {
 }
 
 /** An envelope with invalid parts, or invalid multipart. */
-function hostileEnvelope(chance: Chance): Sent {
-  if (chance.once(2)) return makeSent(chance);
-  const event = JSON.stringify(mutateJson(chance, [EVENT])) ?? '';
-  const environment = JSON.stringify(mutateJson(chance, [ENVIRONMENT])) ?? '';
-  const text = chance.once(3)
-    ? mutateText(chance, [event], ['"type":"fetch"', '\\u0000', '{"type":'])
+function hostileEnvelope(random: Chance): Sent {
+  if (random.once(2)) return makeSent(random);
+  const event = JSON.stringify(mutateJson(random, [EVENT])) ?? '';
+  const environment = JSON.stringify(mutateJson(random, [ENVIRONMENT])) ?? '';
+  const text = random.once(3)
+    ? mutateText(random, [event], ['"type":"fetch"', '\\u0000', '{"type":'])
     : event;
-  return { type: chance.pick(TYPES), body: Buffer.from(`${form(text, environment)}--b--${CRLF}`) };
+  return { type: random.pick(TYPES), body: Buffer.from(`${form(text, environment)}--b--${CRLF}`) };
 }
 
 /** Codes of refusals of an invalid envelope: the sender is at fault, never the service. */

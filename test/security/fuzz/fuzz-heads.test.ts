@@ -181,7 +181,7 @@ describe('over the network', () => {
       const statuses = new Set<number>();
       await fuzz('requestHeads', {
         atOnce: 32,
-        make: (chance) => mutateText(chance, corpus, WORDS),
+        make: (random) => mutateText(random, corpus, WORDS),
         check: async (text) => {
           const answers = strictAnswers(
             await exchange(annex.service[listener], Buffer.from(text, 'latin1'), QUIET_MS),
@@ -217,12 +217,12 @@ describe('over the network', () => {
     '5',
     ...HOSTILE_TEXTS,
   ];
-  const answerHead = (chance: Chance) => ({
-    status: chance.pick([200, 201, 204, 205, 299, 302, 304, 404, 500, 599, 100, 101, 600, 0]),
-    statusText: chance.once(2) ? '' : mutateText(chance, ['Fine'], VALUE_WORDS),
-    headers: Array.from({ length: chance.below(5) }, () => [
-      chance.once(2) ? mutateText(chance, NAMES, NAME_WORDS) : chance.pick([...NAMES, ...NAME_WORDS]),
-      mutateText(chance, ['text/plain', 'a=b; Path=/', 'x'], VALUE_WORDS),
+  const answerHead = (random: Chance) => ({
+    status: random.pick([200, 201, 204, 205, 299, 302, 304, 404, 500, 599, 100, 101, 600, 0]),
+    statusText: random.once(2) ? '' : mutateText(random, ['Fine'], VALUE_WORDS),
+    headers: Array.from({ length: random.below(5) }, () => [
+      random.once(2) ? mutateText(random, NAMES, NAME_WORDS) : random.pick([...NAMES, ...NAME_WORDS]),
+      mutateText(random, ['text/plain', 'a=b; Path=/', 'x'], VALUE_WORDS),
     ]),
   });
 
@@ -267,8 +267,8 @@ const SIGNED = [
 test('a signature is accepted only if one of the secrets made it for its timestamp', async () => {
   let believed = 0;
   await fuzz('signatures', {
-    make: (chance) =>
-      mutateText(chance, SIGNED, [
+    make: (random) =>
+      mutateText(random, SIGNED, [
         't=1',
         't=',
         ',',
@@ -310,13 +310,13 @@ test('raw traffic becomes an event of plain headers, without those of its connec
     'close',
   ];
   await fuzz('fetchEvents', {
-    make: (chance) => {
+    make: (random) => {
       // Of headers that occur several times, Node returns only `set-cookie` as a list.
       const pairs = Object.entries(HEADERS).map(([name, value]): [string, string | string[]] => {
-        if (chance.once(3)) return [mutateText(chance, [name], words).toLowerCase(), String(value)];
-        return [name, chance.once(3) ? mutateText(chance, [String(value)], words) : value];
+        if (random.once(3)) return [mutateText(random, [name], words).toLowerCase(), String(value)];
+        return [name, random.once(3) ? mutateText(random, [String(value)], words) : value];
       });
-      return { headers: Object.fromEntries(pairs), path: mutateText(chance, ['/a?b=c', ''], words) };
+      return { headers: Object.fromEntries(pairs), path: mutateText(random, ['/a?b=c', ''], words) };
     },
     check: ({ headers, path }) => {
       const text = fetchEvent('id', target, { method: 'POST', pathAndQuery: path, headers }).toString();

@@ -59,13 +59,13 @@ function cutWhole(bytes: Buffer, bounds: FrameBounds): Cut {
  * Through the reader, in pieces; it goes on getting bytes after it has refused one, as from a full
  * pipe.
  */
-function cutInPieces(bytes: Buffer, bounds: FrameBounds, chance: Chance): Cut {
+function cutInPieces(bytes: Buffer, bounds: FrameBounds, random: Chance): Cut {
   const frames: string[] = [];
   const reader = new FrameReader(bounds, (head, body) => frames.push(shown(head, body)));
   let broken = false;
-  const pieceMax = chance.pick([1, 2, 9, 100, 10_000]);
+  const pieceMax = random.pick([1, 2, 9, 100, 10_000]);
   for (let at = 0; at < bytes.length; ) {
-    const piece = bytes.subarray(at, at + 1 + chance.below(pieceMax));
+    const piece = bytes.subarray(at, at + 1 + random.below(pieceMax));
     const taken = reader.push(piece);
     assert(!(broken && taken), 'a stream without frame boundaries was taken up again');
     broken = !taken;
@@ -79,9 +79,9 @@ test('a stream of bytes is cut into the same frames, or refused at the same one,
   const streams = [...corpus, Buffer.concat(corpus), Buffer.concat([...corpus].reverse())];
   const bounds = { headBytes: 512, bodyBytes: 1_024 };
   await fuzz('frames', {
-    make: (chance) => mutateBytes(chance, streams, ['{"t":"ready"}', '\x02\0\0\0\0\0\0\0{}']),
-    check: (bytes, chance) => {
-      assert.deepEqual(cutInPieces(bytes, bounds, chance), cutWhole(bytes, bounds));
+    make: (random) => mutateBytes(random, streams, ['{"t":"ready"}', '\x02\0\0\0\0\0\0\0{}']),
+    check: (bytes, random) => {
+      assert.deepEqual(cutInPieces(bytes, bounds, random), cutWhole(bytes, bounds));
     },
   });
 });
@@ -161,7 +161,7 @@ function assertUnpolluted(): void {
 test('a message of a cell is refused, or has known members within their bounds, and no prototype of its own', async () => {
   let taken = 0;
   await fuzz('cellMessages', {
-    make: (chance) => JSON.stringify(mutateJson(chance, CELL_MESSAGES)),
+    make: (random) => JSON.stringify(mutateJson(random, CELL_MESSAGES)),
     check: (text) => {
       const message = parseCellMessage(JSON.parse(text));
       assertUnpolluted();
@@ -191,15 +191,15 @@ const STREAMS = [
 ];
 
 /** Replaces some arguments of an emission with any value that isolated-vm can pass, and others. */
-function mutateArguments(chance: Chance, corpus: readonly (readonly unknown[])[]): unknown[] {
-  const values = [...chance.pick(corpus)];
+function mutateArguments(random: Chance, corpus: readonly (readonly unknown[])[]): unknown[] {
+  const values = [...random.pick(corpus)];
   const from = typeof values[0] === 'string' && values.length > 2 && values[1] === 1 ? 2 : 0;
-  for (let left = 1 + chance.below(3); left > 0; left -= 1) {
-    const at = from + chance.below(values.length - from);
+  for (let left = 1 + random.below(3); left > 0; left -= 1) {
+    const at = from + random.below(values.length - from);
     const text = values[at];
     values[at] =
-      typeof text === 'string' && chance.once(2) ? mutateJson(chance, [text]) : hostileValue(chance, true);
-    if (chance.once(8)) values[at] = `${HEADERS}\n`.repeat(chance.pick([1, 128, 129, 2_000])).slice(0, -1);
+      typeof text === 'string' && random.once(2) ? mutateJson(random, [text]) : hostileValue(random, true);
+    if (random.once(8)) values[at] = `${HEADERS}\n`.repeat(random.pick([1, 128, 129, 2_000])).slice(0, -1);
   }
   return values;
 }
@@ -207,12 +207,12 @@ function mutateArguments(chance: Chance, corpus: readonly (readonly unknown[])[]
 test('an emission of an isolate is refused, or becomes a message that the host accepts', async () => {
   const wire = (message: object) => parseCellMessage(JSON.parse(JSON.stringify(message)));
   await fuzz('emissions', {
-    make: (chance) => ({
-      kind: chance.pick(['answer', 'fetch', 'stream', 'loaded']),
-      answer: mutateArguments(chance, ANSWERS),
-      fetch: mutateArguments(chance, FETCHES),
-      stream: mutateArguments(chance, STREAMS),
-      loaded: mutateArguments(chance, LOADED),
+    make: (random) => ({
+      kind: random.pick(['answer', 'fetch', 'stream', 'loaded']),
+      answer: mutateArguments(random, ANSWERS),
+      fetch: mutateArguments(random, FETCHES),
+      stream: mutateArguments(random, STREAMS),
+      loaded: mutateArguments(random, LOADED),
     }),
     check: ({ kind, answer, fetch, stream, loaded }) => {
       if (kind === 'answer') {
@@ -277,11 +277,11 @@ test('a job for Web Crypto is refused, or parsed into new values', async () => {
   };
   let read = 0;
   await fuzz('cryptoRequests', {
-    make: (chance) => ({
-      json: chance.once(50)
-        ? hostileValue(chance, true)
-        : JSON.stringify(mutateJson(chance, CRYPTO_REQUESTS)),
-      bytes: chance.once(50) ? hostileValue(chance, true) : new ArrayBuffer(4),
+    make: (random) => ({
+      json: random.once(50)
+        ? hostileValue(random, true)
+        : JSON.stringify(mutateJson(random, CRYPTO_REQUESTS)),
+      bytes: random.once(50) ? hostileValue(random, true) : new ArrayBuffer(4),
     }),
     check: ({ json, bytes }) => {
       const request = reading(() => new CryptoRequest(json, bytes)) as CryptoRequest | undefined;

@@ -62,12 +62,12 @@ const WORDS = [
 ];
 const ENDS = ['end', 'reset', 'wait'] as const;
 
-const made = (chance: Chance) => ({
-  bytes: chance.once(10)
-    ? String.fromCharCode(...Array.from({ length: chance.below(300) }, () => chance.below(256)))
-    : mutateText(chance, ANSWERS, WORDS),
-  cutAt: chance.below(400),
-  end: chance.pick(ENDS),
+const made = (random: Chance) => ({
+  bytes: random.once(10)
+    ? String.fromCharCode(...Array.from({ length: random.below(300) }, () => random.below(256)))
+    : mutateText(random, ANSWERS, WORDS),
+  cutAt: random.below(400),
+  end: random.pick(ENDS),
 });
 
 test('whatever a receiver answers, a post has one result in its time, and its connection does not outlive a bad one', async () => {
@@ -172,7 +172,7 @@ test('any text as a URL is refused or resolved by a name server, and never repea
   const client = newWebhookClient({ allow: '', deny: '0.0.0.0/0,::/0', allowHttp: true, lookup });
   await fuzz('receiverUrls', {
     atOnce: 16,
-    make: (chance) => mutateText(chance, URLS, URL_WORDS),
+    make: (random) => mutateText(random, URLS, URL_WORDS),
     check: async (url) => {
       const refusal = client.refusalOf(url);
       const result = await postTo(client, url);

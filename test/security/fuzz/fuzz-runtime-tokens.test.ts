@@ -39,7 +39,7 @@ const PAYLOADS = [PAYLOAD, { ...PAYLOAD, space: 's' }, { ...PAYLOAD, site: 's' }
 test('a token is accepted only unchanged', async () => {
   let believed = 0;
   await fuzz('runtimeTokens', {
-    make: (chance) => mutateText(chance, GENUINE, WORDS),
+    make: (random) => mutateText(random, GENUINE, WORDS),
     check: (token) => {
       if (readRuntimeToken(KEYS, token, NOW) === undefined) return;
       believed += 1;
@@ -52,7 +52,7 @@ test('a token is accepted only unchanged', async () => {
 test('a signed payload is read as valid claims, or refused', async () => {
   let read = 0;
   await fuzz('runtimeTokens', {
-    make: (chance) => JSON.stringify(mutateJson(chance, PAYLOADS)) ?? '',
+    make: (random) => JSON.stringify(mutateJson(random, PAYLOADS)) ?? '',
     check: (json) => {
       const payload = Buffer.from(json).toString('base64url');
       const signature = createHmac('sha256', KEYS[0]).update(payload).digest('base64url');

@@ -25,9 +25,9 @@ const DESCRIPTORS_SLACK = 24;
 const HOST_SLACK_BYTES = 48 * MIB;
 const CELL_SLACK_BYTES = 256 * MIB;
 
-function shuffled<T>(items: readonly T[], chance: Chance): T[] {
+function shuffled<T>(items: readonly T[], random: Chance): T[] {
   return items
-    .map((item) => ({ item, at: chance.below(2 ** 32) }))
+    .map((item) => ({ item, at: random.below(2 ** 32) }))
     .sort((one, other) => one.at - other.at)
     .map(({ item }) => item);
 }

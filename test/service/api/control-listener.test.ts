@@ -74,7 +74,7 @@ async function control(): Promise<Control> {
     runtimeTokens: targetsOf(store).runtimeTokens,
     limits: DEFAULT_LIMITS,
     trustedProxies: new AddressList(),
-    clock: () => 0,
+    monotonicNow: () => 0,
   });
   const cells = { count: 1, layers: describeLayers(UNCONFINED, {}) };
   const disk = { on: false, detail: 'a test' };
@@ -93,7 +93,7 @@ async function control(): Promise<Control> {
     observer,
     credentials,
     limits: DEFAULT_LIMITS,
-    clock: () => 0,
+    monotonicNow: () => 0,
     metrics,
     cells,
     bundlers,

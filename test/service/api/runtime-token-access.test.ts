@@ -262,7 +262,7 @@ function listenerWith(store: Store, limits: Partial<Limits>): FastifyInstance {
   const credentials = new Credentials({
     ...{ tokens: store.tokens, runtimeTokens: targetsOf(store).runtimeTokens },
     limits: { ...DEFAULT_LIMITS, ...limits },
-    ...{ trustedProxies: new AddressList(), clock: () => 0 },
+    ...{ trustedProxies: new AddressList(), monotonicNow: () => 0 },
   });
   authenticate(app, credentials);
   const known = async (request: Parameters<typeof principalOf>[0]) => {

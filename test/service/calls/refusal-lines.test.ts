@@ -74,11 +74,11 @@ describe('lines about refused requests', () => {
   beforeEach(() => {
     time = new VirtualTime();
     written = [];
-    const { clock, ticks, after } = time;
+    const { wallNow, monotonicNow, after } = time;
     lines = new RefusalLines({
       linesKept: 1_000,
-      clock,
-      ticks,
+      wallNow,
+      monotonicNow,
       after,
       write: (line) => void written.push(line),
     });

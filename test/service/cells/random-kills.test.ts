@@ -45,7 +45,7 @@ const isCrash = ({ status, text }: Answered) =>
   status === 503 && JSON.parse(text).error.code === 'CELL_CRASHED';
 
 test(`${KILLS} kills of random cells under load: no call hangs, each has its own answer or crashed`, async () => {
-  const chance = new Chance(1_303);
+  const random = new Chance(1_303);
   const seen = new Map<string, number>();
   const counter = await serve(({ url = '' }, response) => {
     seen.set(url, (seen.get(url) ?? 0) + 1);
@@ -65,7 +65,7 @@ test(`${KILLS} kills of random cells under load: no call hangs, each has its own
   const wrong: Answered[] = [];
   const run = async (stream: number) => {
     for (let turn = 0; !stopped; turn++) {
-      const answer = await called(chance.pick(installed), `${stream}-${turn}`, chance.below(3));
+      const answer = await called(random.pick(installed), `${stream}-${turn}`, random.below(3));
       calls += 1;
       slowestMs = Math.max(slowestMs, answer.tookMs);
       if (isCrash(answer)) crashed += 1;
@@ -74,10 +74,10 @@ test(`${KILLS} kills of random cells under load: no call hangs, each has its own
   };
   const streams = Array.from({ length: STREAMS }, (_, stream) => run(stream));
   for (let kill = 0; kill < KILLS; kill++) {
-    const until = calls + 5 + chance.below(20);
+    const until = calls + 5 + random.below(20);
     await expect.poll(() => calls).toBeGreaterThan(until);
     const pids = annex.cellPids;
-    if (pids.length > 0) killQuietly(chance.pick(pids));
+    if (pids.length > 0) killQuietly(random.pick(pids));
   }
   stopped = true;
   await Promise.all(streams);

@@ -22,7 +22,7 @@ test('each attempt posts the same bytes and headers, signed anew', async () => {
   const statuses = [500, 204];
   const receiver = await HttpReceiver.start(() => statuses.shift());
   const [id = ''] = await delivering.accept('acme', 's1', [`${receiver.url}/hook?key=secret`]);
-  const worker = delivering.worker({ chance: () => 0 });
+  const worker = delivering.worker({ random: () => 0 });
   await worker.start();
   await expect.poll(() => delivering.settled).toEqual(['pending']);
   await turns();
@@ -324,7 +324,7 @@ describe('a lease', () => {
       await store.deliveryClaims.claim([id]);
       await store.deliveryClaims.recover({ all: true });
     }
-    const worker = delivering.worker({ chance: () => 0 });
+    const worker = delivering.worker({ random: () => 0 });
     await worker.start();
     await expect.poll(() => delivering.settled).toEqual(['pending']);
     expect(await delivering.read(id)).toMatchObject({
@@ -462,7 +462,7 @@ describe('a store that fails', () => {
     const [id = ''] = await delivering.accept('acme', 's1', urls(receiver.url, 1));
     let isBroken = true;
     const worker = delivering.worker({
-      chance: () => 0,
+      random: () => 0,
       watching: (deliveries) => ({
         ...deliveries,
         async settle(settlement) {

@@ -34,7 +34,7 @@ describe('a delivery whose receiver always fails', () => {
     [0, [1_000, 2_000, 4_000]],
     [0.5, [1_050, 2_100, 4_200]],
     [1, [1_100, 2_200, 4_400]],
-  ])('has four attempts, with a jitter of %d after %j ms', async (chance, expected) => {
+  ])('has four attempts, with a jitter of %d after %j ms', async (random, expected) => {
     const delivering = await Delivering.begin();
     await delivering.install('acme', ['s1']);
     const { time, store } = delivering;
@@ -45,7 +45,7 @@ describe('a delivery whose receiver always fails', () => {
         answer(503)(socket);
       }),
     );
-    const worker = delivering.worker({ chance: () => chance });
+    const worker = delivering.worker({ random: () => random });
     await worker.start();
     const [id = ''] = await delivering.accept('acme', 's1', [`${url}/hook`]);
     await retryThreeTimes(delivering, id, times);
@@ -76,7 +76,7 @@ describe('a delivery whose receiver always fails', () => {
     const url = await serveTcp((socket) =>
       socket.on('error', () => undefined).on('data', () => times.push(time.now)),
     );
-    const worker = delivering.worker({ chance: () => 0 });
+    const worker = delivering.worker({ random: () => 0 });
     const [id = ''] = await delivering.accept('acme', 's1', [`${url}/hook`]);
     await worker.start();
     await vi.waitFor(() => expect(times).toHaveLength(1), POLL);
@@ -101,7 +101,7 @@ describe('a delivery whose receiver always fails', () => {
         );
       }),
     );
-    await delivering.worker({ chance: () => 0 }).start();
+    await delivering.worker({ random: () => 0 }).start();
     const [id = ''] = await delivering.accept('acme', 's1', [`${url}/hook`]);
     await retryThreeTimes(delivering, id, times);
     await vi.waitFor(() => expect(delivering.settled.at(-1)).toBe('failed'), POLL);
@@ -127,7 +127,7 @@ describe('a delivery whose receiver always fails', () => {
         .on('close', () => seen.push(`end at ${time.now}`)),
     );
     const begun = time.now;
-    const worker = delivering.worker({ chance: () => 0 });
+    const worker = delivering.worker({ random: () => 0 });
     await delivering.accept('acme', 's1', [`${url}/hook`]);
     await worker.start();
     await vi.waitFor(() => expect(seen).toEqual([`request at ${begun}`]), POLL);
@@ -236,7 +236,7 @@ test('a clock that is set back during a back-off does not delay the retry', asyn
   const statuses = [500, 500, 200];
   const receiver = await HttpReceiver.start(() => statuses.shift());
   await delivering.install('acme', ['s1']);
-  await delivering.worker({ chance: () => 0 }).start();
+  await delivering.worker({ random: () => 0 }).start();
   await delivering.accept('acme', 's1', [receiver.url]);
   for (const [index, delayMs] of [1_000, 2_000].entries()) {
     await vi.waitFor(() => expect(delivering.settled).toHaveLength(index + 1), POLL);

@@ -23,7 +23,7 @@ function budgetOf(max: number, perInstallation = max, unverified = max) {
     all: { name: 'bufferedBodyBytes', max },
     perInstallation: { name: 'bufferedBodyBytesPerInstallation', max: perInstallation },
     unverified: { name: 'bufferedUnverifiedBytes', max: unverified },
-    clock: () => now,
+    monotonicNow: () => now,
   });
   onTestFinished(() => budget.stop());
   const pass = (ms: number) => {

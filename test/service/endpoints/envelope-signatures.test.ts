@@ -15,7 +15,7 @@ function signatures(atMs = T * 1_000, envelopeSignatureAgeMs = 300_000) {
   const clock = { now: atMs };
   return {
     clock,
-    them: new EnvelopeSignatures({ limits: { envelopeSignatureAgeMs }, now: () => clock.now }),
+    them: new EnvelopeSignatures({ limits: { envelopeSignatureAgeMs }, wallNow: () => clock.now }),
   };
 }
 

@@ -47,7 +47,7 @@ function budgetOf(limits: { bufferedBodyBytes: number; perInstallation?: number;
     all: { name: 'bufferedBodyBytes', max },
     perInstallation: { name: 'bufferedBodyBytesPerInstallation', max: perInstallation },
     unverified: { name: 'bufferedUnverifiedBytes', max: unverified },
-    clock: () => 0,
+    monotonicNow: () => 0,
   });
   onTestFinished(() => budget.stop());
   return budget;

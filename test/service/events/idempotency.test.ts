@@ -110,7 +110,7 @@ describe('requests at the same moment', () => {
 
   test('share commits', async () => {
     let ticks = 0;
-    const store = await openStore({ ...storeOptions(await temporaryFolder()), clock: () => ++ticks });
+    const store = await openStore({ ...storeOptions(await temporaryFolder()), wallNow: () => ++ticks });
     onTestFinished(() => store.close());
     await Promise.all(Array.from({ length: 200 }, () => acceptOne(store, postedEvent())));
     const { items } = await store.eventList.list({ limit: 200 });

@@ -30,7 +30,7 @@ const counted = (found: number[]) => ({
 describe('a bucket', () => {
   test('holds one window, refills steadily, and belongs to one key', () => {
     let now = 0;
-    const limit = new RateLimit({ timesMax: 3, windowMs: 1_000, clock: () => now });
+    const limit = new RateLimit({ timesMax: 3, windowMs: 1_000, monotonicNow: () => now });
     const take = (key = 'a') => limit.take(key);
     expect([take(), take(), limit.isSpent('a'), take(), limit.isSpent('a'), take()]).toEqual([
       true,
@@ -48,7 +48,7 @@ describe('a bucket', () => {
   });
 
   test('is dropped when there are too many', () => {
-    const limit = new RateLimit({ timesMax: 1, windowMs: 1_000, clock: () => 0 });
+    const limit = new RateLimit({ timesMax: 1, windowMs: 1_000, monotonicNow: () => 0 });
     limit.take('first');
     expect(limit.isSpent('first')).toBe(true);
     for (let at = 0; at < 50_000; at += 1) limit.take(`key ${at}`);
@@ -188,9 +188,9 @@ describe('a shared rate', () => {
 
   test('serves small senders beside six that use up their rate', () => {
     let now = 0;
-    const clock = () => now;
-    const perAddress = new RateLimit({ timesMax: 1_000, windowMs: 1_000, clock });
-    const rate = new EndpointRate({ timesMax: 5_000, windowMs: 1_000, clock });
+    const wallNow = () => now;
+    const perAddress = new RateLimit({ timesMax: 1_000, windowMs: 1_000, monotonicNow: wallNow });
+    const rate = new EndpointRate({ timesMax: 5_000, windowMs: 1_000, monotonicNow: wallNow });
     const served = { attackers: 0, honest: 0 };
     for (; now < 10_000; now += 1) {
       for (let at = 0; at < SENDERS; at += 1) {
@@ -206,7 +206,7 @@ describe('a shared rate', () => {
   });
 
   test('belongs to one key, and holds one window', () => {
-    const rate = new EndpointRate({ timesMax: 64, windowMs: 1_000, clock: () => 0 });
+    const rate = new EndpointRate({ timesMax: 64, windowMs: 1_000, monotonicNow: () => 0 });
     const times = (key: string, sender: string) =>
       Array.from({ length: 100 }, () => rate.take(key, sender)).filter(Boolean).length;
     expect([times('a', 'one'), times('a', 'other'), times('b', 'one')]).toEqual([49, 1, 49]);

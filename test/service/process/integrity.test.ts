@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   Integrity,
+  type IntegrityDeps,
   type IntegrityNote,
-  type IntegrityParts,
 } from '../../../src/host/database/sqlite/integrity/integrity.ts';
 import { HostProcess } from '../../support/host-process.ts';
 import { temporaryFolder } from '../../support/store/temporary-store.ts';
@@ -34,9 +34,9 @@ async function damagePage(file: string, page: number): Promise<void> {
   await writeFile(file, bytes);
 }
 
-function checker(file: string, parts: Partial<IntegrityParts> = {}) {
+function checker(file: string, parts: Partial<IntegrityDeps> = {}) {
   const notes: IntegrityNote[] = [];
-  const integrity = new Integrity({ file, clock: () => 7, note: (note) => notes.push(note), ...parts });
+  const integrity = new Integrity({ file, wallNow: () => 7, note: (note) => notes.push(note), ...parts });
   onTestFinished(() => integrity.stop());
   return { integrity, notes };
 }

@@ -24,7 +24,7 @@ describe(IS_POSTGRES ? 'postgres' : 'sqlite', () => {
     const database = await openTestDatabase(await temporaryFolder());
     onTestFinished(() => database.destroy());
     const vault = new Vault([randomBytes(32)], randomBytes);
-    const parts = { vault, clock: () => CLOCK.now, randomBytes };
+    const parts = { vault, wallNow: () => CLOCK.now, randomBytes };
     const auditIds = new Sequence(randomBytes);
     const { registry, targets, changes } = registryOver(database, vault);
     const changed = (id: string, organization: string) => void changes.emit('installation', id, organization);
@@ -41,7 +41,7 @@ describe(IS_POSTGRES ? 'postgres' : 'sqlite', () => {
         database,
         limits: { ...DEFAULT_LIMITS, ...limits },
         isShared: false,
-        ticks: () => 0,
+        monotonicNow: () => 0,
       }),
     };
   };

@@ -31,7 +31,7 @@ test.each([
 ])('it %s', async (_, isShared, inTheEnd) => {
   const { store, database } = await opened();
   const clock = { now: 0 };
-  const backlog = await Backlog.count({ database, isShared, ticks: () => clock.now });
+  const backlog = await Backlog.count({ database, isShared, monotonicNow: () => clock.now });
   await publishListener(store, { name: 'hello' });
   await installListener(store, 'hello');
   await acceptOne(store, postedEvent({ eventId: 'e1' }));

@@ -411,22 +411,22 @@ interface Planted {
 }
 
 /** Integrations in organizations, spaces and sites; all their values are distinct. */
-async function plant(world: World, chance: Chance): Promise<Planted[]> {
+async function plant(world: World, random: Chance): Promise<Planted[]> {
   let count = 0;
   const value = () => {
     count += 1;
-    return `planted-${count}-${chance.below(1e9)}-end`;
+    return `planted-${count}-${random.below(1e9)}-end`;
   };
   const planted: Planted[] = [];
-  const organizations = ['org-a', 'org-b', 'org-c'].slice(0, 1 + chance.below(3));
-  for (const integration of ['one', 'two', 'three'].slice(0, 1 + chance.below(3))) {
-    const secrets = Object.fromEntries(['A', 'B'].slice(0, chance.below(3)).map((name) => [name, value()]));
+  const organizations = ['org-a', 'org-b', 'org-c'].slice(0, 1 + random.below(3));
+  for (const integration of ['one', 'two', 'three'].slice(0, 1 + random.below(3))) {
+    const secrets = Object.fromEntries(['A', 'B'].slice(0, random.below(3)).map((name) => [name, value()]));
     await world.publish(integration, secrets);
     for (const organization of organizations) {
       const installationId = `ins_${integration}_${organization}`;
       const put = async (level: Level, place: string, above: readonly string[]) => {
         const [configuration, credentials, externalId, secret] = [value(), value(), value(), value()];
-        const own = [configuration, externalId, ...(chance.once(2) ? [credentials] : [])];
+        const own = [configuration, externalId, ...(random.once(2) ? [credentials] : [])];
         const key = await world.put({
           ...{ ...at(level, place, installationId), integration, organization, signingSecret: secret },
           ...{ configuration: { setting: configuration }, externalIds: [externalId] },
@@ -444,9 +444,9 @@ async function plant(world: World, chance: Chance): Promise<Planted[]> {
       };
       const whole = await put('organization', '', []);
       // Places of the same name in other organizations, and as space and site.
-      for (const place of ['p1', 'p2', 'p3'].slice(0, chance.below(4))) {
-        if (!chance.once(3)) await put('space', place, whole);
-        if (!chance.once(3)) await put('site', place, whole);
+      for (const place of ['p1', 'p2', 'p3'].slice(0, random.below(4))) {
+        if (!random.once(3)) await put('space', place, whole);
+        if (!random.once(3)) await put('site', place, whole);
       }
     }
   }

@@ -35,8 +35,8 @@ function workerOf(store: Store) {
     registry: store.registry,
     secrets: store.webhookSecrets,
     metrics: new CallMetrics(),
-    clock: () => CLOCK.now,
-    ticks: () => CLOCK.now,
+    wallNow: () => CLOCK.now,
+    monotonicNow: () => CLOCK.now,
     after: () => () => undefined,
     linesKept: DEFAULT_LIMITS.logLinesPerInstallation,
     contained: () => undefined,
@@ -57,9 +57,9 @@ function workerOf(store: Store) {
     targets: targetsOf(store).targets,
     dispatch,
     callLog: journal,
-    clock: () => CLOCK.now,
-    ticks: () => CLOCK.now,
-    chance: () => 0.5,
+    wallNow: () => CLOCK.now,
+    monotonicNow: () => CLOCK.now,
+    random: () => 0.5,
     isShared: false,
     after(ms, run) {
       const timer = { at: CLOCK.now + ms, run };

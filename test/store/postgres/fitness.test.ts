@@ -29,7 +29,7 @@ async function node(url: string, folder: string) {
   const heard: string[] = [];
   const engine = new PostgresEngine({
     ...{ url, folder, connections: 4, node: randomUUID(), version: '1.2.3' },
-    ...{ ticks: () => performance.now(), wall: () => Date.now() },
+    ...{ monotonicNow: () => performance.now(), wall: () => Date.now() },
     note: (level, message, cause) => notes.push(`${level}: ${message}: ${String(cause)}`),
   });
   const database = await engine.open();

@@ -22,7 +22,7 @@ async function node(url: string, folder: string) {
   const notes: string[] = [];
   const engine = new PostgresEngine({
     ...{ url, folder, connections: 3, node: randomUUID() },
-    ...{ ticks: () => performance.now(), wall: () => Date.now() },
+    ...{ monotonicNow: () => performance.now(), wall: () => Date.now() },
     note: (level, message) => notes.push(`${level}: ${message}`),
   });
   const database = await engine.open();

@@ -23,7 +23,7 @@ import { OPERATOR, published, storeOptions, temporaryFolder } from '../../suppor
 import { openTestDatabase } from '../../support/store/test-engine.ts';
 
 /** An engine of one node lets everything run. */
-const ENGINE = new SqliteEngine({ folder: '', clock: Date.now });
+const ENGINE = new SqliteEngine({ folder: '', wallNow: Date.now });
 /** More than fit into one batch. */
 const INTEGRATIONS = 70;
 const nameOf = (index: number): string => `app-${index}`;

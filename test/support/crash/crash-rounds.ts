@@ -15,7 +15,7 @@ import { type LedgerEntry, LedgerReceiver } from '../receivers/ledger-receiver.t
 export interface CrashOptions {
   readonly rounds: number;
   readonly events: number;
-  readonly chance: () => number;
+  readonly random: () => number;
   /** Called after each round. */
   readonly onRound?: (round: number, acknowledged: number) => void;
 }
@@ -90,7 +90,7 @@ class CrashRounds {
   }
 
   async run(): Promise<Comparison> {
-    const { chance } = this.#options;
+    const { random } = this.#options;
     let host = await this.#start();
     try {
       const places = await installWebhooks(host, RECEIVERS, (index) => this.#receiver.url(`o${index}`));
@@ -99,7 +99,7 @@ class CrashRounds {
         keepsLedger: true,
         answerWithinMs: ANSWER_WITHIN_MS,
       });
-      const client = new EventClient(host, chance);
+      const client = new EventClient(host, random);
       const written = Promise.all(Array.from({ length: WRITERS }, () => this.#write(client, places)));
       const failed = written.then(() => undefined);
       for (const at of this.#crashPoints()) {
@@ -136,9 +136,9 @@ class CrashRounds {
    * Numbers of acknowledged events after which the host is killed: one in the share of each round.
    */
   #crashPoints(): number[] {
-    const { rounds, events, chance } = this.#options;
+    const { rounds, events, random } = this.#options;
     const share = Math.floor(events / (rounds + 1));
-    return Array.from({ length: rounds }, (_, round) => Math.floor(share * (round + 0.5 + chance() / 2)));
+    return Array.from({ length: rounds }, (_, round) => Math.floor(share * (round + 0.5 + random() / 2)));
   }
 
   /** Looks again and again: what it waits for goes on in other processes. */
@@ -153,14 +153,14 @@ class CrashRounds {
   }
 
   async #write(client: EventClient, places: readonly Posted[]): Promise<void> {
-    const { events, chance } = this.#options;
+    const { events, random } = this.#options;
     while (this.#posted.size < events) {
       while (this.#sent - (await this.#arrived()) > AHEAD_MAX) await passed(POLL_EVERY_MS);
-      const count = Math.min(1 + Math.floor(chance() * BATCH_MAX), events - this.#posted.size);
+      const count = Math.min(1 + Math.floor(random() * BATCH_MAX), events - this.#posted.size);
       // Other writers have posted the last events meanwhile.
       if (count <= 0) return;
       const batch = Array.from({ length: count }, () => {
-        const place = places[Math.floor(chance() * places.length)] as Posted;
+        const place = places[Math.floor(random() * places.length)] as Posted;
         const eventId = `crash-${this.#posted.size}`;
         this.#posted.set(eventId, place);
         return { ...siteView(place, eventId), eventId };

@@ -23,12 +23,12 @@ interface File {
 
 export class PowerCut {
   readonly #files = new Map<string, File>();
-  readonly #chance: () => number;
+  readonly #random: () => number;
 
   /** @param files as they were before the first call */
-  constructor(files: ReadonlyMap<string, Buffer>, chance: () => number) {
+  constructor(files: ReadonlyMap<string, Buffer>, random: () => number) {
     for (const [path, bytes] of files) this.#files.set(path, { synced: new Content(bytes), changes: [] });
-    this.#chance = chance;
+    this.#random = random;
   }
 
   /** Takes the next call. */
@@ -72,13 +72,13 @@ export class PowerCut {
 
   /** A random choice of the sectors of a write. */
   #sectorsOf(change: Change): Change[] {
-    if (change.kind === 'truncate') return this.#chance() < 0.5 ? [change] : [];
+    if (change.kind === 'truncate') return this.#random() < 0.5 ? [change] : [];
     const { file, at, bytes } = change;
     const sectors: Change[] = [];
     for (let from = 0; from < bytes.length; ) {
       // Aligned to sectors of the disk, not to the write.
       const to = Math.min(bytes.length, from + SECTOR_BYTES - ((at + from) % SECTOR_BYTES));
-      if (this.#chance() < 0.5)
+      if (this.#random() < 0.5)
         sectors.push({ kind: 'write', file, at: at + from, bytes: bytes.subarray(from, to) });
       from = to;
     }

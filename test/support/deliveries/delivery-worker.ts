@@ -14,9 +14,9 @@ import type { TaskAcceptance } from '../../../src/host/delivery/accept/task-acce
 import { Attempts } from '../../../src/host/delivery/attempts.ts';
 import type { DeliveryMetrics } from '../../../src/host/delivery/delivery-metrics.ts';
 import { DeliveryOrders } from '../../../src/host/delivery/delivery-orders.ts';
-import { DeliveryWorker, type DeliveryWorkerParts } from '../../../src/host/delivery/delivery-worker.ts';
+import { DeliveryWorker, type DeliveryWorkerDeps } from '../../../src/host/delivery/delivery-worker.ts';
 import { HandlerDelivery } from '../../../src/host/delivery/handler-delivery.ts';
-import { type IntakeParts, openIntake, USER_AGENT } from '../../../src/host/delivery/open-delivery.ts';
+import { type IntakeDeps, openIntake, USER_AGENT } from '../../../src/host/delivery/open-delivery.ts';
 import { WebhookDelivery } from '../../../src/host/delivery/webhook-delivery.ts';
 import type { Lookup } from '../../../src/host/egress/name-resolution.ts';
 import { EgressPolicy } from '../../../src/host/egress/policy.ts';
@@ -43,9 +43,9 @@ export class VirtualTime {
   #ticks = 0;
   readonly #timers = new Set<Timer>();
 
-  clock = (): number => this.now;
+  wallNow = (): number => this.now;
 
-  ticks = (): number => this.#ticks;
+  monotonicNow = (): number => this.#ticks;
 
   after = (ms: number, run: () => void): (() => void) => {
     const timer = { at: this.#ticks + ms, run };
@@ -127,7 +127,7 @@ export class Delivering {
     this.time = time;
     this.limits = limits;
     this.store = store;
-    const worker: IntakeParts['worker'] = {
+    const worker: IntakeDeps['worker'] = {
       add: (made) => void this.#made.push(...made),
       addLater: (made, dueAt) => {
         this.#made.push(made);
@@ -136,7 +136,7 @@ export class Delivering {
     };
     const intake = openIntake({
       ...{ store, worker, limits, randomBytes },
-      clock: time.clock,
+      wallNow: time.wallNow,
       onError: (error) => this.errors.push(error),
     });
     this.#acceptance = intake.acceptance;
@@ -153,7 +153,7 @@ export class Delivering {
     const time = new VirtualTime();
     const folder = await temporaryFolder({ inMemory: true });
     await putEmptyDatabase(folder);
-    const options = { ...storeOptions(folder, limits), clock: time.clock };
+    const options = { ...storeOptions(folder, limits), wallNow: time.wallNow };
     const store = await openStore(options);
     onTestFinished(() => store.close());
     const yaml = manifestYaml({ name: 'hooks' }, MANIFEST).replace(
@@ -231,21 +231,21 @@ export class Delivering {
    */
   worker({
     lookup = () => Promise.resolve(['127.0.0.1']),
-    chance = Math.random,
+    random = Math.random,
     attempting,
     watching = (deliveries: WorkerStore): WorkerStore => deliveries,
     isShared = false,
     callForHelp = () => undefined,
   }: {
     lookup?: Lookup;
-    chance?: () => number;
+    random?: () => number;
     attempting?: Attempts['make'];
     watching?: (deliveries: WorkerStore) => WorkerStore;
     isShared?: boolean;
     callForHelp?: () => void;
   } = {}): DeliveryWorker {
     const { store, limits, time } = this;
-    const { clock, ticks, after } = time;
+    const { wallNow, monotonicNow, after } = time;
     const { policy } = EgressPolicy.parse({ allow: '127.0.0.0/8' });
     const webhookClient = new WebhookClient({ policy, limits, allowHttp: true, lookup, after });
     onTestFinished(() => webhookClient.close());
@@ -265,8 +265,8 @@ export class Delivering {
       secrets: store.webhookSecrets,
       webhookClient,
       limits,
-      clock,
-      signingClock: clock,
+      wallNow,
+      signingClock: wallNow,
       userAgent: USER_AGENT,
       limitMet: () => undefined,
     });
@@ -280,7 +280,7 @@ export class Delivering {
     };
     const worker = new DeliveryWorker({
       ...{ queue: deliveries, claims: deliveries, attempts, callLog, metrics, limits },
-      ...{ clock, ticks, after, chance, onError, isShared, callForHelp },
+      ...{ wallNow, monotonicNow, after, random, onError, isShared, callForHelp },
     });
     this.#worker = worker;
     return worker;
@@ -311,8 +311,8 @@ export class Delivering {
       registry,
       secrets: webhookSecrets,
       metrics: new CallMetrics(),
-      clock: this.time.clock,
-      ticks: this.time.ticks,
+      wallNow: this.time.wallNow,
+      monotonicNow: this.time.monotonicNow,
       after: this.time.after,
       linesKept: this.limits.logLinesPerInstallation,
       contained: () => undefined,
@@ -322,7 +322,7 @@ export class Delivering {
 }
 
 /** What a worker asks of the store. */
-export type WorkerStore = DeliveryWorkerParts['queue'] & DeliveryWorkerParts['claims'];
+export type WorkerStore = DeliveryWorkerDeps['queue'] & DeliveryWorkerDeps['claims'];
 
 /** The methods of a store, so that a test can replace some. */
 function workerStore({ deliveryQueue: queue, deliveryClaims: claims }: Store): WorkerStore {

@@ -27,11 +27,11 @@ export class EventClient {
   readonly #agent: Dispatcher = new Agent({ connections: 32, pipelining: 1 });
   /** Resolves with the running host; a new one after each crash. */
   #host: Promise<Host>;
-  #chance: () => number;
+  #random: () => number;
 
-  constructor(host: Host, chance: () => number) {
+  constructor(host: Host, random: () => number) {
     this.#host = Promise.resolve(host);
-    this.#chance = chance;
+    this.#random = random;
   }
 
   /** Called before the host is killed. @returns a function to call once the next one listens */
@@ -53,7 +53,7 @@ export class EventClient {
         this.acknowledgedEvents += events.length;
         return;
       }
-      if (this.#chance() < 0.5) {
+      if (this.#random() < 0.5) {
         batch.state = 'given up';
         return;
       }

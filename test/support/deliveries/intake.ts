@@ -30,7 +30,7 @@ export function openTestIntake(store: Store, limits: Partial<Limits> = {}): Test
     store,
     worker: { add: (made) => void woken.push(...made), addLater: (made) => void woken.push(made) },
     limits: { ...DEFAULT_LIMITS, ...limits },
-    clock: () => CLOCK.now,
+    wallNow: () => CLOCK.now,
     randomBytes,
     onError: (error) => errors.push(error),
   });

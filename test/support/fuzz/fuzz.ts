@@ -67,11 +67,11 @@ export const UNTHROTTLED: Partial<Limits> = {
 
 interface Fuzzed<Input> {
   /** Makes one input. */
-  make(chance: Chance): Input;
+  make(random: Chance): Input;
   /**
    * Throws if a property does not hold. The random source is the input's own, for further choices.
    */
-  check(input: Input, chance: Chance): void | Promise<void>;
+  check(input: Input, random: Chance): void | Promise<void>;
   /** Inputs that are checked at once; default one. */
   atOnce?: number;
 }
@@ -84,10 +84,10 @@ export async function fuzz<Input>(target: Target, { make, check, atOnce = 1 }: F
   const work = async () => {
     while (next < end) {
       const at = next++;
-      const chance = new Chance(seedOf(target, at));
-      const input = make(chance);
+      const random = new Chance(seedOf(target, at));
+      const input = make(random);
       try {
-        const checking = check(input, chance);
+        const checking = check(input, random);
         if (checking !== undefined) await checking;
       } catch (cause) {
         next = end;

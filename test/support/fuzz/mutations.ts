@@ -101,113 +101,113 @@ const VALUES_MAX = 3_000;
 const TEXT_CHARS_MAX = 256 * 1024;
 
 /** How many places of an input are changed: mostly one, rarely many, sometimes none. */
-function rounds(chance: Chance): number {
-  let count = chance.once(40) ? 0 : 1;
-  while (count > 0 && count < 8 && chance.once(2)) count += 1;
+function rounds(random: Chance): number {
+  let count = random.once(40) ? 0 : 1;
+  while (count > 0 && count < 8 && random.once(2)) count += 1;
   return count;
 }
 
 /** Changes one of these texts. @param words of the language in question */
-export function mutateText(chance: Chance, corpus: readonly string[], words: readonly string[] = []): string {
-  let text = chance.pick(corpus);
-  for (let left = rounds(chance); left > 0; left -= 1) text = mutateTextOnce(chance, text, corpus, words);
+export function mutateText(random: Chance, corpus: readonly string[], words: readonly string[] = []): string {
+  let text = random.pick(corpus);
+  for (let left = rounds(random); left > 0; left -= 1) text = mutateTextOnce(random, text, corpus, words);
   return text.slice(0, LENGTH_MAX);
 }
 
 function mutateTextOnce(
-  chance: Chance,
+  random: Chance,
   text: string,
   corpus: readonly string[],
   words: readonly string[],
 ): string {
-  const from = chance.below(text.length + 1);
-  const to = Math.min(text.length, from + chance.below(chance.once(4) ? text.length + 1 : 8));
+  const from = random.below(text.length + 1);
+  const to = Math.min(text.length, from + random.below(random.once(4) ? text.length + 1 : 8));
   const insert = (piece: string, end = from): string => text.slice(0, from) + piece + text.slice(end);
-  switch (chance.below(8)) {
+  switch (random.below(8)) {
     case 0:
       return insert('', to);
     case 1:
-      return insert(text.slice(from, to).repeat(chance.pick(REPEATS)).slice(0, LENGTH_MAX), to);
+      return insert(text.slice(from, to).repeat(random.pick(REPEATS)).slice(0, LENGTH_MAX), to);
     case 2:
-      return insert(chance.pick(HOSTILE_TEXTS), chance.once(2) ? from : to);
+      return insert(random.pick(HOSTILE_TEXTS), random.once(2) ? from : to);
     case 3:
     case 4:
-      return insert(chance.pick(words.length > 0 ? words : HOSTILE_TEXTS), chance.once(2) ? from : to);
+      return insert(random.pick(words.length > 0 ? words : HOSTILE_TEXTS), random.once(2) ? from : to);
     case 5: {
-      const other = chance.pick(corpus);
-      return text.slice(0, from) + other.slice(chance.below(other.length + 1));
+      const other = random.pick(corpus);
+      return text.slice(0, from) + other.slice(random.below(other.length + 1));
     }
     case 6:
-      return insert(String(chance.pick(NUMBERS)), to);
+      return insert(String(random.pick(NUMBERS)), to);
     default:
-      return insert(String.fromCharCode(chance.below(chance.once(4) ? 0x10000 : 0x80)), from + 1);
+      return insert(String.fromCharCode(random.below(random.once(4) ? 0x10000 : 0x80)), from + 1);
   }
 }
 
 /** Changes one of these byte strings. @param words of the format in question */
 export function mutateBytes(
-  chance: Chance,
+  random: Chance,
   corpus: readonly Uint8Array[],
   words: readonly string[] = [],
 ): Buffer {
-  let bytes: Buffer = Buffer.from(chance.pick(corpus));
-  for (let left = rounds(chance); left > 0; left -= 1) bytes = mutateBytesOnce(chance, bytes, corpus, words);
+  let bytes: Buffer = Buffer.from(random.pick(corpus));
+  for (let left = rounds(random); left > 0; left -= 1) bytes = mutateBytesOnce(random, bytes, corpus, words);
   return bytes;
 }
 
 function mutateBytesOnce(
-  chance: Chance,
+  random: Chance,
   bytes: Buffer,
   corpus: readonly Uint8Array[],
   words: readonly string[],
 ): Buffer {
-  const from = chance.below(bytes.length + 1);
-  const to = Math.min(bytes.length, from + chance.below(chance.once(4) ? bytes.length + 1 : 8));
+  const from = random.below(bytes.length + 1);
+  const to = Math.min(bytes.length, from + random.below(random.once(4) ? bytes.length + 1 : 8));
   const insert = (piece: Uint8Array, end = from): Buffer =>
     Buffer.concat([bytes.subarray(0, from), piece, bytes.subarray(end)]);
-  switch (chance.below(8)) {
+  switch (random.below(8)) {
     case 0:
       return insert(Buffer.alloc(0), to);
     case 1:
       return insert(Buffer.concat([bytes.subarray(from, to), bytes.subarray(from, to)]), to);
     case 2:
-      return insert(chance.pick(HOSTILE_BYTES), chance.once(2) ? from : to);
+      return insert(random.pick(HOSTILE_BYTES), random.once(2) ? from : to);
     case 3:
     case 4: {
-      const word = chance.pick(words.length > 0 ? words : HOSTILE_TEXTS);
-      return insert(Buffer.from(word), chance.once(2) ? from : to);
+      const word = random.pick(words.length > 0 ? words : HOSTILE_TEXTS);
+      return insert(Buffer.from(word), random.once(2) ? from : to);
     }
     case 5: {
-      const other = chance.pick(corpus);
-      return Buffer.concat([bytes.subarray(0, from), other.subarray(chance.below(other.length + 1))]);
+      const other = random.pick(corpus);
+      return Buffer.concat([bytes.subarray(0, from), other.subarray(random.below(other.length + 1))]);
     }
     case 6: {
       const number = Buffer.alloc(4);
-      number.writeUInt32LE(chance.pick(NUMBERS) >>> 0);
+      number.writeUInt32LE(random.pick(NUMBERS) >>> 0);
       return insert(number, Math.min(bytes.length, from + 4));
     }
     default: {
-      const at = chance.below(bytes.length);
-      if (bytes.length > 0) bytes[at] = (bytes[at] ?? 0) ^ (1 << chance.below(8));
+      const at = random.below(bytes.length);
+      if (bytes.length > 0) bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8));
       return bytes;
     }
   }
 }
 
 /** Any plain value: what JSON can express, and with `beyond` also what it cannot. */
-export function hostileValue(chance: Chance, beyond = false): unknown {
-  switch (chance.below(beyond ? 9 : 7)) {
+export function hostileValue(random: Chance, beyond = false): unknown {
+  switch (random.below(beyond ? 9 : 7)) {
     case 0:
     case 1:
-      return chance.pick(NUMBERS);
+      return random.pick(NUMBERS);
     case 2:
-      return chance.pick(HOSTILE_TEXTS);
+      return random.pick(HOSTILE_TEXTS);
     case 3:
-      return chance.pick(HOSTILE_TEXTS).repeat(chance.pick([1, 2, 256, 257, 2_048, 2_049, 65_537]));
+      return random.pick(HOSTILE_TEXTS).repeat(random.pick([1, 2, 256, 257, 2_048, 2_049, 65_537]));
     case 4:
-      return chance.pick([null, true, false]);
+      return random.pick([null, true, false]);
     case 5:
-      return chance.pick([
+      return random.pick([
         [],
         {},
         [[]],
@@ -216,9 +216,9 @@ export function hostileValue(chance: Chance, beyond = false): unknown {
         JSON.parse('{"__proto__":{"polluted":true}}'),
       ]);
     case 6:
-      return nested(chance.pick([2, 40, 400]), chance.once(2));
+      return nested(random.pick([2, 40, 400]), random.once(2));
     case 7:
-      return chance.pick([
+      return random.pick([
         undefined,
         Number.NaN,
         Number.POSITIVE_INFINITY,
@@ -228,7 +228,7 @@ export function hostileValue(chance: Chance, beyond = false): unknown {
         new Date(0),
       ]);
     default:
-      return chance.pick([
+      return random.pick([
         new ArrayBuffer(0),
         new ArrayBuffer(65_537),
         new Uint8Array(3),
@@ -247,9 +247,9 @@ function nested(depth: number, inLists: boolean): unknown {
 /**
  * Changes one of these JSON values: members change type, disappear, are duplicated, change places.
  */
-export function mutateJson(chance: Chance, corpus: readonly unknown[]): unknown {
-  let value: unknown = structuredClone(chance.pick(corpus));
-  for (let left = rounds(chance); left > 0; left -= 1) value = mutateJsonOnce(chance, value, corpus);
+export function mutateJson(random: Chance, corpus: readonly unknown[]): unknown {
+  let value: unknown = structuredClone(random.pick(corpus));
+  for (let left = rounds(random); left > 0; left -= 1) value = mutateJsonOnce(random, value, corpus);
   return value;
 }
 
@@ -271,40 +271,40 @@ function isTooLarge(value: unknown): boolean {
   return texts.reduce((sum, text) => sum + text.length, 0) > TEXT_CHARS_MAX;
 }
 
-function mutateJsonOnce(chance: Chance, value: unknown, corpus: readonly unknown[]): unknown {
+function mutateJsonOnce(random: Chance, value: unknown, corpus: readonly unknown[]): unknown {
   const inside = holders(value);
-  if (inside.length === 0 || chance.once(30)) return hostileValue(chance);
-  const holder = chance.pick(inside) as Record<string, unknown>;
+  if (inside.length === 0 || random.once(30)) return hostileValue(random);
+  const holder = random.pick(inside) as Record<string, unknown>;
   const keys = Object.keys(holder);
-  const key = keys.length === 0 ? 'x' : chance.pick(keys);
+  const key = keys.length === 0 ? 'x' : random.pick(keys);
   // Not by assignment, which would make `__proto__` the prototype instead of a member.
   const set = (name: string, member: unknown): void => {
     const enumerable = { enumerable: true, configurable: true, writable: true };
     if (Array.isArray(holder)) holder.push(member);
     else Object.defineProperty(holder, name, { value: member, ...enumerable });
   };
-  switch (chance.below(7)) {
+  switch (random.below(7)) {
     case 0:
       delete holder[key];
       break;
     case 1:
-      set(chance.pick(HOSTILE_TEXTS), hostileValue(chance));
+      set(random.pick(HOSTILE_TEXTS), hostileValue(random));
       break;
     case 2:
-      set('__proto__', chance.pick(inside));
+      set('__proto__', random.pick(inside));
       break;
     case 3: {
-      const others = holders(chance.pick(corpus)).flatMap((other) => Object.values(other));
-      holder[key] = structuredClone(chance.pick([...others, null]));
+      const others = holders(random.pick(corpus)).flatMap((other) => Object.values(other));
+      holder[key] = structuredClone(random.pick([...others, null]));
       break;
     }
     case 4:
       if (Array.isArray(holder))
-        for (let left = chance.pick(REPEATS); left > 0; left -= 1) holder.push(holder[0]);
-      else if (typeof holder[key] === 'string') holder[key] = mutateText(chance, [holder[key]]);
+        for (let left = random.pick(REPEATS); left > 0; left -= 1) holder.push(holder[0]);
+      else if (typeof holder[key] === 'string') holder[key] = mutateText(random, [holder[key]]);
       break;
     default:
-      holder[key] = hostileValue(chance);
+      holder[key] = hostileValue(random);
   }
-  return isTooLarge(value) ? hostileValue(chance) : value;
+  return isTooLarge(value) ? hostileValue(random) : value;
 }

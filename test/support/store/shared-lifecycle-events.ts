@@ -36,7 +36,7 @@ export async function sharedLifecycleEvents() {
   const database = await openTestDatabase(folder);
   onTestFinished(() => database.destroy());
   const vault = new Vault([randomBytes(32)], randomBytes);
-  const parts = { database, vault, clock: time.clock, randomBytes, limits: DEFAULT_LIMITS };
+  const parts = { database, vault, wallNow: time.wallNow, randomBytes, limits: DEFAULT_LIMITS };
   const { registry, targets, changes } = registryOver(database, vault);
   const installations = new Installations({
     ...parts,
@@ -73,10 +73,10 @@ export async function sharedLifecycleEvents() {
           call: async ({ installationId = '' }, _envelope, eventId) => handle({ installationId, eventId }),
         },
         callLog: { log: () => undefined },
-        clock: time.clock,
-        ticks: time.ticks,
+        wallNow: time.wallNow,
+        monotonicNow: time.monotonicNow,
         after: time.after,
-        chance: () => 0.5,
+        random: () => 0.5,
         isShared,
         settled: () => undefined,
         onError(error) {

@@ -29,7 +29,7 @@ export const open = (folder: string, seed: string): Promise<Store> =>
     folder,
     // Three versions are one too many: the third publish prunes one.
     limits: { ...DEFAULT_LIMITS, versionsPerIntegration: 2 },
-    clock: () => NOW,
+    wallNow: () => NOW,
     randomBytes: counted(seed),
     onError(error) {
       throw error;
@@ -42,7 +42,7 @@ export const intakeOn = (store: Store): DeliveryIntake =>
     store,
     worker: { add: () => undefined, addLater: () => undefined },
     limits: DEFAULT_LIMITS,
-    clock: () => NOW,
+    wallNow: () => NOW,
     randomBytes: counted('intake'),
     onError(error) {
       throw error;

@@ -14,7 +14,7 @@ import { type OpenTargets, openTargets } from '../../../src/host/targets/open-ta
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { CLOCK, ORIGINS } from './temporary-store.ts';
 
-const OPTIONS = { origins: ORIGINS, limits: DEFAULT_LIMITS, clock: () => CLOCK.now };
+const OPTIONS = { origins: ORIGINS, limits: DEFAULT_LIMITS, wallNow: () => CLOCK.now };
 const OPENED = new WeakMap<Store, OpenTargets>();
 
 /** The targets and runtime tokens of a store; the same ones at each call. */
@@ -30,7 +30,7 @@ export function registryOver(database: Database, vault: Vault) {
   const changed = (integration: string) => void changes.emit('integration', integration);
   const registry = new Registry({
     ...{ database, vault, randomBytes, changed, versionChanged: changed },
-    ...{ limits: DEFAULT_LIMITS, clock: OPTIONS.clock, auditIds: new Sequence(randomBytes) },
+    ...{ limits: DEFAULT_LIMITS, wallNow: OPTIONS.wallNow, auditIds: new Sequence(randomBytes) },
     removed: () => undefined,
     backlog: { change: () => undefined },
     deliveryFeed: { isFollowed: false, committed: () => undefined },

@@ -55,7 +55,7 @@ export function storeOptions(folder: string, limits: Partial<Limits> = {}): Stor
     folder,
     makeEngine: testEngine(folder),
     limits: { ...DEFAULT_LIMITS, ...limits },
-    clock: () => CLOCK.now,
+    wallNow: () => CLOCK.now,
     randomBytes,
     onError(error) {
       throw error;

@@ -192,7 +192,7 @@ class TestPostgres extends PostgresEngine {
       url: postgresUrl(folder),
       connections: 5,
       folder,
-      ticks: () => performance.now(),
+      monotonicNow: () => performance.now(),
       wall: () => Date.now(),
       node: randomUUID(),
       note: () => undefined,

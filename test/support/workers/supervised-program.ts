@@ -8,14 +8,14 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Counter, Gauge, Registry } from '@prometheus-io/client';
 import pino from 'pino';
-import { Supervisor, type SupervisorParts } from '../../../src/host/workers/supervisor.ts';
+import { Supervisor, type SupervisorDeps } from '../../../src/host/workers/supervisor.ts';
 import { WorkerLink } from '../../../src/host/workers/worker-link.ts';
 
 /** The only argument, as JSON. */
 export interface ProgramOptions {
   readonly workers: number;
   readonly killAfterMs?: number;
-  readonly pace?: SupervisorParts['pace'];
+  readonly pace?: SupervisorDeps['pace'];
   /** Ports of the two listeners; 0 picks free ones. */
   readonly ports?: readonly [control: number, open: number];
   /** A worker that finds this file exits with code 7 before it serves. */

@@ -216,7 +216,7 @@ describe('uploads', () => {
 
   // In any order of events, every waiting call runs in the end, and nothing is left.
   test('and calls in any order respect the bounds and leave no count behind', async () => {
-    const chance = new Chance(7);
+    const random = new Chance(7);
     const limits = { callsInFlight: 12, callsWaiting: 20 };
     const admission = new Admission(limits);
     const running: Running[] = [];
@@ -226,19 +226,19 @@ describe('uploads', () => {
       uploads += one.uploader === undefined ? 0 : 1;
     };
     const step = async () => {
-      const dice = chance.below(100);
+      const dice = random.below(100);
       if (dice < 55) {
-        const installation = chance.pick(['a', 'b', 'c']);
-        const uploader = chance.once(2) ? chance.pick(['s', 't', 'u']) : undefined;
+        const installation = random.pick(['a', 'b', 'c']);
+        const uploader = random.once(2) ? random.pick(['s', 't', 'u']) : undefined;
         const found = admission.enter(installation, each, uploader);
         const one = { installation, uploader };
         if (found === 'admitted') admit(one);
         else if (found instanceof Waiting) {
           void found.settled.then((how) => how === 'admitted' && admit(one));
-          if (chance.once(5)) found.leave();
+          if (random.once(5)) found.leave();
         }
       } else if (running.length > 0) {
-        const at = chance.below(running.length);
+        const at = random.below(running.length);
         const one = running[at] as Running;
         if (dice > 90 && one.uploader !== undefined) {
           admission.uploaded(one.installation, one.uploader);

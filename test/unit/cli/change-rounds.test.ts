@@ -8,7 +8,7 @@ function prepared() {
   const timers = new Set<{ readonly at: number; readonly run: () => void }>();
   const begun: { readonly since: number; readonly end: () => void }[] = [];
   const rounds = new ChangeRounds({
-    ticks: () => now,
+    monotonicNow: () => now,
     after(ms, run) {
       const timer = { at: now + ms, run };
       timers.add(timer);

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { AnnexError, type ErrorParts } from '../../../packages/client/src/annex-error.ts';
 import { backOffMs, isRepeatable, retryDelayMs } from '../../../packages/client/src/retry.ts';
 
-const failed = (parts: ErrorParts) => new AnnexError('failed', parts);
-const delay = (parts: ErrorParts, given: { retries?: number; leftMs?: number; chance?: number } = {}) => {
-  const { retries = 0, leftMs = 30_000, chance = 0 } = given;
-  return retryDelayMs({ error: failed(parts), retries, retriesMax: 2, leftMs }, chance);
+const failed = (deps: ErrorParts) => new AnnexError('failed', deps);
+const delay = (deps: ErrorParts, given: { retries?: number; leftMs?: number; random?: number } = {}) => {
+  const { retries = 0, leftMs = 30_000, random = 0 } = given;
+  return retryDelayMs({ error: failed(deps), retries, retriesMax: 2, leftMs }, random);
 };
 
 test.each([
@@ -24,14 +24,14 @@ test.each([
 test('the time of the service is kept, with a share more by chance', () => {
   const busy = { status: 429, code: 'REQUEST_RATE_EXCEEDED', retryAfterS: 4 } as const;
   expect(delay(busy)).toBe(4_000);
-  expect(delay(busy, { chance: 1 })).toBe(5_000);
+  expect(delay(busy, { random: 1 })).toBe(5_000);
   expect(delay({ status: 503, code: 'CALL_SHED', retryAfterS: 0 })).toBe(0);
 });
 
 test('without a time of the service, the time doubles, half of it by chance, up to a bound', () => {
   const lost = { status: 0, code: 'NETWORK_FAILED' } as const;
-  expect([delay(lost), delay(lost, { chance: 1 })]).toEqual([125, 250]);
-  expect(delay(lost, { retries: 1, chance: 1 })).toBe(500);
+  expect([delay(lost), delay(lost, { random: 1 })]).toEqual([125, 250]);
+  expect(delay(lost, { retries: 1, random: 1 })).toBe(500);
   expect(delay({ status: 0, code: 'REQUEST_TIMED_OUT' })).toBe(125);
   expect(delay({ status: 503, code: 'ANSWER_INVALID' })).toBe(125);
   expect(backOffMs(50, 1)).toBe(30_000);

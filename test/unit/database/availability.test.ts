@@ -10,7 +10,7 @@ beforeEach(() => {
   vi.useFakeTimers();
   reported = [];
   availability = new Availability({
-    ticks: () => Date.now(),
+    monotonicNow: () => Date.now(),
     failed: (cause) => reported.push(`failed: ${String(cause)}`),
     recovered: (lastedMs, failures) => reported.push(`over after ${lastedMs} ms, ${failures} failed`),
     back: () => reported.push('back'),

@@ -14,16 +14,16 @@ function connection(failure?: Error) {
 }
 
 let now = 0;
-const ticks = () => now;
+const monotonicNow = () => now;
 
 test('a node that was never cut off sends nothing', async () => {
   const { asked, client } = connection();
-  await new CutSessions(ticks).end(client);
+  await new CutSessions(monotonicNow).end(client);
   expect(asked).toEqual([]);
 });
 
 test('each session is named by its process and by its age, once', async () => {
-  const sessions = new CutSessions(ticks);
+  const sessions = new CutSessions(monotonicNow);
   now = 1_000;
   sessions.add({ processID: 7 }, 100);
   sessions.add({ processID: 8 }, 400);
@@ -37,7 +37,7 @@ test('each session is named by its process and by its age, once', async () => {
 });
 
 test('a process number that the server has used again stands for the later session', async () => {
-  const sessions = new CutSessions(ticks);
+  const sessions = new CutSessions(monotonicNow);
   sessions.add({ processID: 7 }, 100);
   sessions.add({ processID: 7 }, 3_000);
   now = 5_000;
@@ -47,7 +47,7 @@ test('a process number that the server has used again stands for the later sessi
 });
 
 test('a connection that is lost meanwhile leaves them to the next, and to no third', async () => {
-  const sessions = new CutSessions(ticks);
+  const sessions = new CutSessions(monotonicNow);
   sessions.add({ processID: 7 }, 0);
   const { asked, client } = connection(new Error('Connection terminated unexpectedly'));
   for (let time = 0; time < 3; time += 1) await sessions.end(client);
@@ -55,7 +55,7 @@ test('a connection that is lost meanwhile leaves them to the next, and to no thi
 });
 
 test('a server that refuses is not asked again', async () => {
-  const sessions = new CutSessions(ticks);
+  const sessions = new CutSessions(monotonicNow);
   sessions.add({ processID: 7 }, 0);
   const { asked, client } = connection(new DatabaseError('permission denied', 0, 'error'));
   for (let time = 0; time < 2; time += 1) await sessions.end(client);

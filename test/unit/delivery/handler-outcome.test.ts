@@ -69,7 +69,7 @@ describe('an event', () => {
   });
 
   test('waits up to a tenth longer by chance, and no less than the refusal asks for', () => {
-    expect([0, 0.5, 1].map((chance) => delayMs(1, 0, chance))).toEqual([1_000, 1_050, 1_100]);
+    expect([0, 0.5, 1].map((random) => delayMs(1, 0, random))).toEqual([1_000, 1_050, 1_100]);
     expect(delayMs(1, 40_000, 0)).toBe(40_000);
     expect(delayMs(8, 40_000, 0)).toBe(DELAY_MS_MAX);
     expect(delayMs(1, 3_600_000, 1)).toBe(66_000);

@@ -151,17 +151,17 @@ describe('a delivery', () => {
   });
 
   test('that fails has three retries, after 1, 2 and 4 seconds plus up to a tenth', () => {
-    for (const chance of [0, 0.25, 0.999_999]) {
+    for (const random of [0, 0.25, 0.999_999]) {
       let budget: Budget = FRESH;
       for (const [index, baseMs] of RETRY_DELAYS_MS.entries()) {
-        const decision = decide(budget, ended('failed'), NOW, chance);
+        const decision = decide(budget, ended('failed'), NOW, random);
         expect(decision).toMatchObject({ state: 'pending', retries: index + 1, unknowns: 0, faults: 0 });
         expect(decision.dueAt - NOW).toBeGreaterThanOrEqual(baseMs);
         expect(decision.dueAt - NOW).toBeLessThanOrEqual(baseMs * 1.1);
         budget = decision;
       }
       expect(RETRY_DELAYS_MS).toEqual([1_000, 2_000, 4_000]);
-      expect(decide(budget, ended('failed'), NOW, chance)).toMatchObject({ state: 'failed', retries: 3 });
+      expect(decide(budget, ended('failed'), NOW, random)).toMatchObject({ state: 'failed', retries: 3 });
     }
   });
 

@@ -57,16 +57,16 @@ test('bytes that are not UTF-8 are none', () => {
 });
 
 test('a changed text is JSON where `JSON.parse` takes it, and nowhere else', () => {
-  const chance = new Chance(7);
+  const random = new Chance(7);
   const letters = [...'{}[],:"\\ \n0123456789.-+eEutrnflsa\u0000é'];
   let whole = 0;
   for (let count = 0; count < 20_000; count += 1) {
-    const text = [...chance.pick(WHOLE)];
-    for (let changes = chance.below(4); changes > 0; changes -= 1)
+    const text = [...random.pick(WHOLE)];
+    for (let changes = random.below(4); changes > 0; changes -= 1)
       text.splice(
-        chance.below(text.length + 1),
-        chance.below(2),
-        ...(chance.below(3) > 0 ? [chance.pick(letters)] : []),
+        random.below(text.length + 1),
+        random.below(2),
+        ...(random.below(3) > 0 ? [random.pick(letters)] : []),
       );
     const expected = isParsed(text.join('')) ? 'json' : 'broken';
     if (expected === 'json') whole += 1;

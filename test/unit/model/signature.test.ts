@@ -48,8 +48,8 @@ describe('a header', () => {
 });
 
 describe('a signature', () => {
-  const bodyOf = (chance: Chance) =>
-    Buffer.from(Array.from({ length: chance.below(200) }, () => chance.below(256)));
+  const bodyOf = (random: Chance) =>
+    Buffer.from(Array.from({ length: random.below(200) }, () => random.below(256)));
   const flipped = (bytes: Uint8Array, bit: number): Buffer => {
     const copy = Buffer.from(bytes);
     copy[bit >> 3] = (copy[bit >> 3] ?? 0) ^ (1 << (bit & 7));
@@ -58,11 +58,11 @@ describe('a signature', () => {
 
   test('with one bit flipped of body, time or digest verifies nothing', async () => {
     await fuzz('webhookSignatures', {
-      make: (chance) => {
-        const body = bodyOf(chance);
-        const secrets = chance.once(3) ? [NEW, OLD] : [chance.pick([OLD, NEW])];
-        const timestampS = chance.below(2 ** 31);
-        return { body, secrets, timestampS, at: chance.below(2 ** 31) };
+      make: (random) => {
+        const body = bodyOf(random);
+        const secrets = random.once(3) ? [NEW, OLD] : [random.pick([OLD, NEW])];
+        const timestampS = random.below(2 ** 31);
+        return { body, secrets, timestampS, at: random.below(2 ** 31) };
       },
       check: ({ body, secrets, timestampS, at }) => {
         const header = signatureHeader(secrets, timestampS, body);

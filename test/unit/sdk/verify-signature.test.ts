@@ -263,10 +263,10 @@ test('accepts exactly the requests that the host accepts', async () => {
   const words = ['t=1', 't=', ',', '=', 'v1=', ' ', 'v1', 't', 'T=2', `v1=${ZEROS}`, 't=1,', '\u0661'];
   let believed = 0;
   await fuzz('receivedSignatures', {
-    make: (chance) => ({
-      header: chance.once(4) ? chance.pick(headers) : mutateText(chance, headers, words),
-      body: chance.once(4) ? mutateText(chance, [BODY], ['\u00e9', '\ufeff', ' ']) : BODY,
-      secrets: chance.once(3) ? [SECRET] : secrets,
+    make: (random) => ({
+      header: random.once(4) ? random.pick(headers) : mutateText(random, headers, words),
+      body: random.once(4) ? mutateText(random, [BODY], ['\u00e9', '\ufeff', ' ']) : BODY,
+      secrets: random.once(3) ? [SECRET] : secrets,
     }),
     check: async ({ header, body, secrets }) => {
       const expected = believedByHost(header, Buffer.from(body), secrets);

@@ -4,7 +4,7 @@ import { FollowedLogs } from '../../../src/host/store/followed-logs.ts';
 
 function scene() {
   const clock = { now: 0 };
-  const logs = new FollowedLogs({ limits: { logLinesPerInstallation: 100 }, ticks: () => clock.now });
+  const logs = new FollowedLogs({ limits: { logLinesPerInstallation: 100 }, monotonicNow: () => clock.now });
   const kept = (lines: number, bytes = 1_000) => logs.keptAfter('ins_1', { lines, bytes });
   return { clock, logs, kept };
 }

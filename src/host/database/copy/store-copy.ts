@@ -30,7 +30,7 @@ export interface CopyNote {
   readonly of: number;
 }
 
-export interface StoreCopyParts {
+export interface StoreCopyDeps {
   readonly source: SourceStore;
   readonly target: Database;
   progress(note: CopyNote): void;
@@ -49,37 +49,37 @@ export interface CopiedSummary {
 }
 
 /** @throws if the target holds something else, or differs from the source at the end */
-export async function copyStore(parts: StoreCopyParts): Promise<readonly CopiedSummary[]> {
-  const { source, target } = parts;
+export async function copyStore(deps: StoreCopyDeps): Promise<readonly CopiedSummary[]> {
+  const { source, target } = deps;
   const progress = new CopyProgress(target);
   await progress.begin(
     source.identity,
     source.tables.map(({ name }) => name),
   );
-  for (const table of source.tables) await copyTable(parts, progress, table);
+  for (const table of source.tables) await copyTable(deps, progress, table);
   const copied: CopiedSummary[] = [];
-  for (const table of source.tables) copied.push(await verify(parts, table));
+  for (const table of source.tables) copied.push(await verify(deps, table));
   // The planner of the target knows nothing of the rows yet.
   await sql`analyze`.execute(target);
   await progress.finish();
   return copied;
 }
 
-async function copyTable(parts: StoreCopyParts, progress: CopyProgress, table: CopiedTable): Promise<void> {
-  const { source, progress: report } = parts;
+async function copyTable(deps: StoreCopyDeps, progress: CopyProgress, table: CopiedTable): Promise<void> {
+  const { source, progress: report } = deps;
   const of = source.count(table);
   let from = await progress.of(table.name);
   if (from.isDone) return;
   report({ step: 'copying', table: table.name, rows: from.rows, of });
   while (!from.isDone) {
-    from = await copyBatch(parts, progress, table, from);
+    from = await copyBatch(deps, progress, table, from);
     report({ step: 'copying', table: table.name, rows: from.rows, of });
   }
 }
 
 /** @returns the progress after it; the table is done if no batch was left */
 async function copyBatch(
-  { source, target }: StoreCopyParts,
+  { source, target }: StoreCopyDeps,
   progress: CopyProgress,
   table: CopiedTable,
   from: TableProgress,
@@ -110,7 +110,7 @@ async function copyBatch(
 
 /** Compares every value of every row. @throws at the first row that differs */
 async function verify(
-  { source, target, progress: report }: StoreCopyParts,
+  { source, target, progress: report }: StoreCopyDeps,
   table: CopiedTable,
 ): Promise<CopiedSummary> {
   const of = source.count(table);

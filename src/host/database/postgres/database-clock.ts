@@ -22,7 +22,7 @@ export interface ClockReading {
 }
 
 export class DatabaseClock {
-  readonly #ticks: () => number;
+  readonly #monotonicNow: () => number;
   readonly #wall: () => number;
   readonly #apart: (aheadMs: number) => void;
   /** Milliseconds since 1970 when the monotonic clock was at 0. */
@@ -33,28 +33,32 @@ export class DatabaseClock {
   #readAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param ticks monotonic clock, in milliseconds
+   * @param monotonicNow monotonic clock, in milliseconds
    * @param wall used until the first answer; milliseconds since 1970
    * @param apart receives how far ahead of `wall` the database is, once that is a minute or more,
    *   either way
    */
-  constructor(ticks: () => number, wall: () => number, apart: (aheadMs: number) => void = () => undefined) {
-    this.#ticks = ticks;
+  constructor(
+    monotonicNow: () => number,
+    wall: () => number,
+    apart: (aheadMs: number) => void = () => undefined,
+  ) {
+    this.#monotonicNow = monotonicNow;
     this.#wall = wall;
     this.#apart = apart;
-    this.#origin = wall() - ticks();
+    this.#origin = wall() - monotonicNow();
     this.#earliest = this.#origin;
   }
 
   /** Milliseconds since 1970. */
-  readonly now = (): number => Math.round(this.#origin + this.#ticks());
+  readonly now = (): number => Math.round(this.#origin + this.#monotonicNow());
 
   /**
    * Milliseconds since 1970, no later than is true: for signatures, which receivers refuse if they
    * are of the future. It is that of the earlier clock, unless one of the two is wrong.
    */
   readonly passed = (): number => {
-    const passed = Math.floor(this.#earliest + this.#ticks());
+    const passed = Math.floor(this.#earliest + this.#monotonicNow());
     const wall = this.#wall();
     return Math.abs(passed - wall) < APART_MS ? Math.min(passed, Math.floor(wall)) : passed;
   };

@@ -49,7 +49,7 @@ interface Beat {
   readonly listens: boolean;
 }
 
-export interface NodeConnectionParts {
+export interface NodeConnectionDeps {
   /** Connects. @throws if the server cannot be reached, or is not fit for a service */
   session(): Promise<Client>;
   /** Name of the channel of notices. */
@@ -60,7 +60,7 @@ export interface NodeConnectionParts {
   readonly node: string;
   readonly clock: DatabaseClock;
   /** Monotonic clock, in milliseconds. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
   readonly availability: Pick<
     Availability,
     'lost' | 'found' | 'answered' | 'answeredAt' | 'refused' | 'failed' | 'committed' | 'wantsProbe'
@@ -75,7 +75,7 @@ export interface NodeConnectionParts {
 }
 
 export class NodeConnection {
-  readonly #parts: NodeConnectionParts;
+  readonly #deps: NodeConnectionDeps;
   #listener: EngineListener | undefined;
   #client: Client | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -89,9 +89,9 @@ export class NodeConnection {
   #notices = 0;
   #noticeChars = 0;
 
-  constructor(parts: NodeConnectionParts) {
-    this.#parts = parts;
-    this.#lastSign = parts.ticks();
+  constructor(deps: NodeConnectionDeps) {
+    this.#deps = deps;
+    this.#lastSign = deps.monotonicNow();
   }
 
   /** Connects for the first time, and reads the clock. @throws if the database cannot be reached */
@@ -114,16 +114,16 @@ export class NodeConnection {
   }
 
   async #connect(): Promise<void> {
-    const client = await this.#parts.session();
+    const client = await this.#deps.session();
     // The beat finds out why.
     client.once('end', () => {
       if (this.#client === client && !this.#isBeating) this.#later(0);
     });
     try {
       client.on('notification', ({ payload }) => this.#receive(payload));
-      await client.query(`listen ${client.escapeIdentifier(this.#parts.channel())}`);
+      await client.query(`listen ${client.escapeIdentifier(this.#deps.channel())}`);
       this.#client = client;
-      await this.#parts.connected(client);
+      await this.#deps.connected(client);
       await this.#ask(client);
     } catch (cause) {
       this.#client = undefined;
@@ -138,10 +138,10 @@ export class NodeConnection {
    * @throws if it cannot be reached, or sends this session no notices any more
    */
   async #ask(client: Client): Promise<void> {
-    const { ticks, clock, availability } = this.#parts;
-    const asked = ticks();
+    const { monotonicNow, clock, availability } = this.#deps;
+    const asked = monotonicNow();
     const { rows } = await client.query<Beat>(BEAT);
-    const answered = ticks();
+    const answered = monotonicNow();
     availability.answered();
     const [beat] = rows;
     if (beat?.listens !== true) throw new Error(LISTENS_NO_MORE);
@@ -152,7 +152,7 @@ export class NodeConnection {
   }
 
   async #probe(client: Client): Promise<void> {
-    const { availability } = this.#parts;
+    const { availability } = this.#deps;
     try {
       await client.query(PROBE);
       availability.committed();
@@ -192,15 +192,16 @@ export class NodeConnection {
     this.#retryMs = RETRY_MS;
     this.#isLost = false;
     clearTimeout(this.#bound);
-    this.#parts.availability.found();
+    this.#deps.availability.found();
     this.#listener?.missedNotices();
     this.#listener?.isBack();
   }
 
   #lost(cause: unknown): void {
     if (this.#isClosed) return;
-    const { availability, cut, ticks } = this.#parts;
-    const isSilent = !(cause instanceof DatabaseError) && ticks() - availability.answeredAt >= SILENT_MS;
+    const { availability, cut, monotonicNow } = this.#deps;
+    const isSilent =
+      !(cause instanceof DatabaseError) && monotonicNow() - availability.answeredAt >= SILENT_MS;
     // Not at the first failure: an answer that is late, here or there, is no cut.
     const isCut = this.#isLost && isSilent;
     if (!this.#isLost) this.#boundCaches();
@@ -211,7 +212,7 @@ export class NodeConnection {
 
   /** Drops the caches at the end of their time, and again: the other connections may fill them. */
   #boundCaches(): void {
-    const ms = Math.max(0, this.#lastSign + CACHED_WITHOUT_DATABASE_MS - this.#parts.ticks());
+    const ms = Math.max(0, this.#lastSign + CACHED_WITHOUT_DATABASE_MS - this.#deps.monotonicNow());
     this.#bound = setTimeout(() => this.#dropCaches(), ms).unref();
   }
 
@@ -235,7 +236,7 @@ export class NodeConnection {
     this.#notices = 0;
     this.#noticeChars = 0;
     if (!wasFlooded) return;
-    this.#parts.flooded();
+    this.#deps.flooded();
     this.#listener?.missedNotices();
   }
 
@@ -245,7 +246,7 @@ export class NodeConnection {
     this.#noticeChars += payload.length;
     if (this.#isFlooded) return;
     const notice = parsed(payload);
-    if (notice === undefined || notice.from === this.#parts.node) return;
+    if (notice === undefined || notice.from === this.#deps.node) return;
     this.#listener?.noticed(notice);
   }
 }

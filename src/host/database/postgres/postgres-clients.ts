@@ -203,14 +203,14 @@ const CONNECTING_MS = 10_000;
  * that was on its way took effect is as unknown as without this.
  */
 export class CutSessions {
-  readonly #ticks: () => number;
+  readonly #monotonicNow: () => number;
   /** Process on the server → when its session had begun, by the monotonic clock. */
   readonly #begunAt = new Map<number, number>();
   #hasFailed = false;
 
-  /** @param ticks monotonic clock, in milliseconds */
-  constructor(ticks: () => number) {
-    this.#ticks = ticks;
+  /** @param monotonicNow monotonic clock, in milliseconds */
+  constructor(monotonicNow: () => number) {
+    this.#monotonicNow = monotonicNow;
   }
 
   /** The connection of this client has been cut. @param begunAt when it was connected */
@@ -222,7 +222,7 @@ export class CutSessions {
   /** Ends them, over a new connection. Never rejects: the server ends what is left in its time. */
   async end(client: Pick<Client, 'query'>): Promise<void> {
     if (this.#begunAt.size === 0) return;
-    const now = this.#ticks();
+    const now = this.#monotonicNow();
     const ages = [...this.#begunAt.values()].map((begunAt) => now - begunAt);
     try {
       await client.query(END, [[...this.#begunAt.keys()], ages, CONNECTING_MS]);

@@ -64,7 +64,7 @@ export interface PostgresOptions {
   /** Where the vault's key file is by default. */
   readonly folder: string;
   /** Monotonic clock, in milliseconds. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
   /** Milliseconds since 1970, used until the database has answered with its time. */
   readonly wall: () => number;
   /** Marks this node among the others. */
@@ -80,7 +80,7 @@ export class PostgresEngine implements Engine {
   readonly commitsInFlight = COMMITS_IN_FLIGHT;
   readonly commitWaitMs = COMMIT_WAIT_MS;
   readonly folder: string;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly signingClock: () => number;
   /** The server checks its own pages, if the cluster was made with checksums. */
   readonly integrity: IntegrityState = {
@@ -99,15 +99,17 @@ export class PostgresEngine implements Engine {
   constructor(options: PostgresOptions) {
     this.#options = options;
     this.folder = options.folder;
-    const clock = new DatabaseClock(options.ticks, options.wall, (aheadMs) => noteApart(options, aheadMs));
-    this.clock = clock.now;
+    const clock = new DatabaseClock(options.monotonicNow, options.wall, (aheadMs) =>
+      noteApart(options, aheadMs),
+    );
+    this.wallNow = clock.now;
     this.signingClock = clock.passed;
     this.#availability = reportedAvailability(options, () => this.#listener?.isBack());
     const settings = connectionSettings(options.url);
     this.#pool = connectionPool({ ...settings, max: options.connections });
-    this.#pool.on('connect', (client) => this.#clients.set(client, options.ticks()));
+    this.#pool.on('connect', (client) => this.#clients.set(client, options.monotonicNow()));
     this.#pool.on('remove', (client) => this.#clients.delete(client));
-    const cutSessions = new CutSessions(options.ticks);
+    const cutSessions = new CutSessions(options.monotonicNow);
     this.#connection = new NodeConnection({
       session: () => {
         const times = { query_timeout: BEAT_ANSWER_MS, connectionTimeoutMillis: BEAT_CONNECT_MS };
@@ -118,7 +120,7 @@ export class PostgresEngine implements Engine {
         options.note('warn', 'more notices of changes arrive than nodes send: the rest counts as missed'),
       node: options.node,
       clock,
-      ticks: options.ticks,
+      monotonicNow: options.monotonicNow,
       availability: this.#availability,
       // Their statements would wait for an answer until the end of their time.
       cut: () => {

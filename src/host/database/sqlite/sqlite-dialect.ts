@@ -53,7 +53,7 @@ export interface SqliteOptions {
   /** Whether to start with a damaged write-ahead log and lose what was committed in it. */
   readonly acceptLoss?: boolean;
   /** Milliseconds since 1970. */
-  readonly clock?: () => number;
+  readonly wallNow?: () => number;
   /** Receives notes for the operator about the write-ahead log. */
   readonly note?: (note: WalNote) => void;
   /** Receives the cause of each statement that has failed for a reason that passes. */
@@ -125,10 +125,10 @@ function openLocked(file: string, options: SqliteOptions): SqliteDatabase {
 }
 
 function open(file: string, options: SqliteOptions, lock: FolderLock): SqliteDatabase {
-  const { acceptLoss = false, clock = Date.now, note = () => {}, failed = () => {} } = options;
+  const { acceptLoss = false, wallNow = Date.now, note = () => {}, failed = () => {} } = options;
   // Before SQLite opens the log: under the lock no other process writes it, and no frame has been
   // dropped yet.
-  checkWal({ database: file, acceptLoss, now: clock(), note });
+  checkWal({ database: file, acceptLoss, now: wallNow(), note });
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
   try {
     database.exec('pragma journal_mode = wal');

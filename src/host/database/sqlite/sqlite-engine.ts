@@ -25,7 +25,7 @@ export interface SqliteEngineOptions {
   /** Data folder; created for its owner alone if it does not exist. */
   readonly folder: string;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** Version of this Annex, to be recorded in the database; not recorded if absent. */
   readonly version?: string | undefined;
   /**
@@ -45,7 +45,7 @@ export class SqliteEngine implements Engine {
   readonly isShared = false;
   readonly commitsInFlight = 1;
   readonly folder: string;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly signingClock: () => number;
   readonly #options: SqliteEngineOptions;
   readonly #integrity: Integrity;
@@ -55,17 +55,17 @@ export class SqliteEngine implements Engine {
   #probing: Promise<void> | undefined;
 
   constructor(options: SqliteEngineOptions) {
-    const { folder, clock, onIntegrity, note = () => {} } = options;
+    const { folder, wallNow, onIntegrity, note = () => {} } = options;
     this.#options = options;
     this.folder = folder;
-    this.clock = clock;
-    this.signingClock = clock;
+    this.wallNow = wallNow;
+    this.signingClock = wallNow;
     this.#integrity = new Integrity({
       file: databaseFile(folder),
-      clock,
+      wallNow,
       note: (result) => onIntegrity?.(result),
     });
-    this.#availability = reportedAvailability({ ticks: () => performance.now(), note }, () =>
+    this.#availability = reportedAvailability({ monotonicNow: () => performance.now(), note }, () =>
       this.#listener?.isBack(),
     );
   }
@@ -79,14 +79,14 @@ export class SqliteEngine implements Engine {
   }
 
   async open(): Promise<Database> {
-    const { folder, clock, version, acceptLoss = false, onWal: note = () => {} } = this.#options;
+    const { folder, wallNow, version, acceptLoss = false, onWal: note = () => {} } = this.#options;
     // Before this start leaves a lock there. A log whose loss is accepted may have had all tables.
     const whyLost = acceptLoss
       ? undefined
       : whyNotNew(folder, `${databaseFile(folder)} has no tables of Annex`);
     const file = await prepareFolder(folder);
     const failed = (cause: unknown) => this.#availability.failed(cause);
-    const dialect = sqliteDialect(file, { acceptLoss, clock, note, failed });
+    const dialect = sqliteDialect(file, { acceptLoss, wallNow, note, failed });
     const database = await openDatabase(dialect, () => whyLost).catch((failure) => {
       throw newerAnnex(file, failure, version) ?? unusableDatabase(file, failure);
     });

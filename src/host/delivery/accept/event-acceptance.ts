@@ -12,19 +12,19 @@ import type { Recipients } from '../../store/events/event-rows.ts';
 import type { DeliveryWorker } from '../delivery-worker.ts';
 import type { RecipientResolver } from './recipients.ts';
 
-export interface EventAcceptanceParts {
+export interface EventAcceptanceDeps {
   readonly recipients: Pick<RecipientResolver, 'known' | 'of'>;
   readonly outbox: Pick<EventOutbox, 'insert'>;
   readonly worker: Pick<DeliveryWorker, 'add'>;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
 }
 
 export class EventAcceptance {
-  readonly #parts: EventAcceptanceParts;
+  readonly #deps: EventAcceptanceDeps;
 
-  constructor(parts: EventAcceptanceParts) {
-    this.#parts = parts;
+  constructor(deps: EventAcceptanceDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -35,10 +35,10 @@ export class EventAcceptance {
    * @throws `EVENT_CONFLICT`; message and `extra.index` name the event
    */
   async accept(events: readonly PostedEvent[], audit?: AuditedOrder): Promise<readonly AcceptedEvent[]> {
-    const { recipients, outbox, worker, clock } = this.#parts;
+    const { recipients, outbox, worker, wallNow } = this.#deps;
     // Before recipients are resolved: a target paused after this moment is paused after the events
     // arrived.
-    const arrivedAt = clock();
+    const arrivedAt = wallNow();
     const resolved: Recipients[] = [];
     for (const event of events) resolved.push(recipients.known(event) ?? (await recipients.of(event)));
     const answer = await outbox.insert({ events, recipients: resolved, arrivedAt, ...(audit && { audit }) });

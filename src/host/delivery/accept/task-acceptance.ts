@@ -10,12 +10,12 @@ import { TASK, taskGeneration, taskLane } from '../../../model/task.ts';
 import type { TaskOutbox } from '../../store/events/task-outbox.ts';
 import type { DeliveryWorker } from '../delivery-worker.ts';
 
-export interface TaskAcceptanceParts {
+export interface TaskAcceptanceDeps {
   readonly outbox: Pick<TaskOutbox, 'insert'>;
   readonly worker: Pick<DeliveryWorker, 'addLater'>;
   readonly limits: Pick<Limits, 'taskGenerations'>;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly randomBytes: RandomBytes;
 }
 
@@ -26,10 +26,10 @@ export type TaskTarget = Pick<
 >;
 
 export class TaskAcceptance {
-  readonly #parts: TaskAcceptanceParts;
+  readonly #deps: TaskAcceptanceDeps;
 
-  constructor(parts: TaskAcceptanceParts) {
-    this.#parts = parts;
+  constructor(deps: TaskAcceptanceDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -46,14 +46,14 @@ export class TaskAcceptance {
     delayMs: number,
     behind: number,
   ): Promise<LimitMet | undefined> {
-    const { outbox, worker, clock, randomBytes, limits } = this.#parts;
+    const { outbox, worker, wallNow, randomBytes, limits } = this.#deps;
     const generation = taskGeneration(behind, delayMs);
     // Attack: tasks that queue their like in many installations. Rates bound how many there are in
     // a minute; without an end, they take as much for ever.
     const { taskGenerations: max } = limits;
     if (generation > max) return { name: 'taskGenerations', max, used: generation };
     const { installationId, level, place, organization, integration, endpointKey, pausedAt } = target;
-    const arrivedAt = clock();
+    const arrivedAt = wallNow();
     const dueAt = arrivedAt + delayMs;
     const eventId = productEventId(randomBytes);
     const body = `{"eventId":${JSON.stringify(eventId)},"type":"${TASK}","task":${task}}`;

@@ -15,7 +15,7 @@ import type { AcceptedEvent, PostedEvent } from '../../store/deliveries/delivery
 import type { Installation } from '../../store/installations/target-rows.ts';
 import type { EventAcceptance } from './event-acceptance.ts';
 
-export interface TestEventsParts {
+export interface TestEventsDeps {
   readonly acceptance: Pick<EventAcceptance, 'accept'>;
   readonly limits: Pick<Limits, 'taskGenerations'>;
   readonly randomBytes: RandomBytes;
@@ -27,10 +27,10 @@ export type TestedTarget = Pick<Installation, 'installationId' | 'place' | 'orga
 };
 
 export class TestEvents {
-  readonly #parts: TestEventsParts;
+  readonly #deps: TestEventsDeps;
 
-  constructor(parts: TestEventsParts) {
-    this.#parts = parts;
+  constructor(deps: TestEventsDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -41,7 +41,7 @@ export class TestEvents {
   async send(target: TestedTarget, type: WebhookEventType, by: Actor): Promise<AcceptedEvent> {
     const { installationId, level, place, organization, integration } = target;
     const generation = this.#generationBehind(by);
-    const eventId = productEventId(this.#parts.randomBytes);
+    const eventId = productEventId(this.#deps.randomBytes);
     const event = exampleEvent(type, { eventId, place });
     const posted: PostedEvent = {
       ...{ eventId, organization, type, level, place, installationId, generation },
@@ -50,7 +50,7 @@ export class TestEvents {
     };
     const about = { organization, integration, target: { installationId, level, place } };
     const entry = { action: 'webhook.test', ...about, details: { type } } as const;
-    const [accepted] = await this.#parts.acceptance.accept([posted], { by, entry });
+    const [accepted] = await this.#deps.acceptance.accept([posted], { by, entry });
     if (accepted === undefined) throw new Error('One test event was posted, and no event was accepted.');
     return accepted;
   }
@@ -61,7 +61,7 @@ export class TestEvents {
    */
   #generationBehind({ depth, generation = 0 }: Actor): number {
     if (depth === 0) return 0;
-    const { taskGenerations: max } = this.#parts.limits;
+    const { taskGenerations: max } = this.#deps.limits;
     const used = generation + 1;
     if (used <= max) return used;
     const limit = { name: 'taskGenerations', max, used } as const;

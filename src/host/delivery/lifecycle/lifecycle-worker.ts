@@ -32,13 +32,7 @@ import type { TargetResolver } from '../../targets/target-resolver.ts';
 import { delayMs, withJitter } from '../delays.ts';
 import { discard } from '../event-call.ts';
 import { FAULTS_MAX, type HandlerOutcome, handlerOutcome } from '../retry.ts';
-import {
-  BACK_OFF_MS_MAX,
-  PAGE,
-  STORE_BACK_OFF_MS,
-  WorkerLoop,
-  type WorkerLoopParts,
-} from '../worker-loop.ts';
+import { BACK_OFF_MS_MAX, PAGE, STORE_BACK_OFF_MS, WorkerLoop, type WorkerLoopDeps } from '../worker-loop.ts';
 import { LifecycleOrder } from './lifecycle-order.ts';
 
 /**
@@ -49,7 +43,7 @@ const BUSY_MAX = 16;
 /** Of them, installations of integrations that one organization owns. */
 const BUSY_PER_OWNER_MAX = 4;
 
-export interface LifecycleWorkerParts extends WorkerLoopParts {
+export interface LifecycleWorkerDeps extends WorkerLoopDeps {
   readonly events: Pick<
     LifecycleEvents,
     | 'waitingInstallations'
@@ -65,9 +59,9 @@ export interface LifecycleWorkerParts extends WorkerLoopParts {
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly callLog: Pick<CallLog, 'log'>;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** From 0 to 1. */
-  readonly chance: () => number;
+  readonly random: () => number;
   /** Whether other nodes may deliver events of the same database at the same time. */
   readonly isShared: boolean;
   /** Receives the final state of each event, and `pending` for each postponed attempt. */
@@ -85,20 +79,20 @@ type Opened = { readonly record: LifecycleEventRecord; readonly to: Recipient };
 const FAULT: HandlerRetry = { next: 'retry', outcome: 'platform fault', leastMs: 0 };
 
 export class LifecycleWorker {
-  readonly #parts: LifecycleWorkerParts;
+  readonly #deps: LifecycleWorkerDeps;
   readonly #order = new LifecycleOrder(BUSY_MAX, BUSY_PER_OWNER_MAX);
   readonly #loop: WorkerLoop;
   readonly #poll: LifecyclePoll;
 
-  constructor(parts: LifecycleWorkerParts) {
-    this.#parts = parts;
-    this.#loop = new WorkerLoop(parts, () => this.#wake());
-    this.#poll = new LifecyclePoll({ ...parts, found: (ids) => this.#addAll(ids) });
+  constructor(deps: LifecycleWorkerDeps) {
+    this.#deps = deps;
+    this.#loop = new WorkerLoop(deps, () => this.#wake());
+    this.#poll = new LifecyclePoll({ ...deps, found: (ids) => this.#addAll(ids) });
   }
 
   /** Takes up the events that the last process left. @throws if the store cannot be read */
   async start(): Promise<void> {
-    const { events, isShared } = this.#parts;
+    const { events, isShared } = this.#deps;
     if (!isShared) await events.recover();
     if (!this.#loop.start()) return;
     if (isShared) this.#poll.start();
@@ -138,7 +132,7 @@ export class LifecycleWorker {
   }
 
   #wake(): void {
-    const nextAt = this.#order.wake(this.#parts.ticks());
+    const nextAt = this.#order.wake(this.#deps.monotonicNow());
     if (nextAt !== undefined) this.#loop.setTimerBy(nextAt);
     this.#pass();
   }
@@ -153,7 +147,7 @@ export class LifecycleWorker {
 
   /** Delivers the first event of an installation, if there is one. Never rejects. */
   async #turn(installationId: string): Promise<void> {
-    const { events, onError } = this.#parts;
+    const { events, onError } = this.#deps;
     this.#loop.begin();
     try {
       const first = await events.first(installationId);
@@ -172,7 +166,7 @@ export class LifecycleWorker {
 
   /** How long an event waits, for its time or for the end of another claim; 0 if it does not. */
   #waitMs({ dueAt, leasedUntil }: FirstLifecycleEvent): number {
-    const now = this.#parts.clock();
+    const now = this.#deps.wallNow();
     if (leasedUntil !== undefined) return Math.max(1, leasedUntil - now);
     // A longer wait is due to a clock that was set back.
     return dueAt - now < BACK_OFF_MS_MAX ? Math.max(0, dueAt - now) : 0;
@@ -180,7 +174,7 @@ export class LifecycleWorker {
 
   /** Claims an event, attempts it and writes the outcome. */
   async #deliver(first: FirstLifecycleEvent): Promise<void> {
-    const { events, onError } = this.#parts;
+    const { events, onError } = this.#deps;
     const event = await events.claim(first);
     // Another node was faster, or a change replaced the event: the next turn looks again.
     if (event === undefined) return this.#order.done(first.installationId, true);
@@ -210,7 +204,7 @@ export class LifecycleWorker {
       environment: to.environmentJson,
     };
     // The id of the event is the id of the call in the log.
-    const result = await this.#parts.dispatch.call(
+    const result = await this.#deps.dispatch.call(
       to,
       envelope,
       eventId,
@@ -255,7 +249,7 @@ export class LifecycleWorker {
     } catch (error) {
       // A database that is away again and again would use up all attempts.
       if (error instanceof DatabaseUnavailable) throw error;
-      this.#parts.onError(error);
+      this.#deps.onError(error);
       return undefined;
     }
   }
@@ -264,7 +258,7 @@ export class LifecycleWorker {
     { target: name }: ClaimedLifecycleEvent,
     { gone }: LifecycleEventRecord,
   ): Promise<Recipient> {
-    const { targets } = this.#parts;
+    const { targets } = this.#deps;
     const target = gone ? await targets.deleted(gone) : await targets.named(name);
     if (target === undefined) return { outcome: gone ? 'integration deleted' : 'deleted' };
     return gone && target.status === 'paused' ? { outcome: 'paused' } : target;
@@ -272,7 +266,7 @@ export class LifecycleWorker {
 
   /** @returns whether it was written; if not, another node has the event, or it was canceled */
   async #finish(event: ClaimedLifecycleEvent, end: LifecycleEventEnd): Promise<boolean> {
-    const { events, settled } = this.#parts;
+    const { events, settled } = this.#deps;
     const isWritten = await events.finish(event, end);
     if (isWritten) settled(end.state);
     this.#order.done(event.target.installationId, true);
@@ -280,10 +274,10 @@ export class LifecycleWorker {
   }
 
   async #postpone(event: ClaimedLifecycleEvent, { outcome, leastMs }: HandlerRetry): Promise<void> {
-    const { events, clock, chance, settled } = this.#parts;
+    const { events, wallNow, random, settled } = this.#deps;
     const { installationId } = event.target;
-    const waitMs = delayMs(event.attempts + 1, leastMs, chance());
-    if (!(await events.postpone(event, clock() + waitMs, outcome)))
+    const waitMs = delayMs(event.attempts + 1, leastMs, random());
+    if (!(await events.postpone(event, wallNow() + waitMs, outcome)))
       return this.#order.done(installationId, true);
     settled('pending');
     return this.#backOff(installationId, waitMs);
@@ -291,16 +285,16 @@ export class LifecycleWorker {
 
   /** Gives a claim back without an outcome, and ends the turn. */
   async #release(event: ClaimedLifecycleEvent): Promise<void> {
-    await this.#parts.events.release(event);
+    await this.#deps.events.release(event);
     this.#order.done(event.target.installationId, false);
   }
 
   #log(target: Target, { eventId }: ClaimedLifecycleEvent, text: string): void {
-    this.#parts.callLog.log(target, eventId, 'error', text);
+    this.#deps.callLog.log(target, eventId, 'error', text);
   }
 
   #backOff(installationId: string, waitMs: number): void {
-    const until = this.#parts.ticks() + waitMs;
+    const until = this.#deps.monotonicNow() + waitMs;
     this.#order.backOff(installationId, until);
     this.#loop.setTimerBy(until);
   }
@@ -313,10 +307,10 @@ const POLLED_PAGE = 100;
 /** Between two pages of a walk. */
 const PAGE_PAUSE_MS = 100;
 
-interface LifecyclePollParts {
+interface LifecyclePollDeps {
   readonly events: Pick<LifecycleEvents, 'dueInstallations'>;
   /** From 0 to 1. */
-  readonly chance: () => number;
+  readonly random: () => number;
   /** Runs a function later. @returns a function that cancels it */
   readonly after: (ms: number, run: () => void) => () => void;
   /** Receives installations that have a due event. */
@@ -335,13 +329,13 @@ interface LifecyclePollParts {
  * load. It claims nothing and decides nothing: what it finds is added to the lifecycle worker.
  */
 class LifecyclePoll {
-  readonly #parts: LifecyclePollParts;
+  readonly #deps: LifecyclePollDeps;
   #cancel: (() => void) | undefined;
   #page: Promise<void> | undefined;
   #isStopped = false;
 
-  constructor(parts: LifecyclePollParts) {
-    this.#parts = parts;
+  constructor(deps: LifecyclePollDeps) {
+    this.#deps = deps;
   }
 
   /** The first walk begins after an interval. */
@@ -359,9 +353,9 @@ class LifecyclePoll {
   /** @param cursor of the next page; undefined for a new walk */
   #schedule(cursor: string | undefined): void {
     if (this.#isStopped) return;
-    const { after, chance } = this.#parts;
+    const { after, random } = this.#deps;
     // With jitter, nodes that were started together do not all ask at once.
-    const ms = cursor === undefined ? withJitter(LIFECYCLE_POLL_MS, chance()) : PAGE_PAUSE_MS;
+    const ms = cursor === undefined ? withJitter(LIFECYCLE_POLL_MS, random()) : PAGE_PAUSE_MS;
     this.#cancel = after(ms, () => {
       this.#page = this.#read(cursor);
     });
@@ -369,7 +363,7 @@ class LifecyclePoll {
 
   /** Never rejects. */
   async #read(cursor: string | undefined): Promise<void> {
-    const { events, found, onError } = this.#parts;
+    const { events, found, onError } = this.#deps;
     let next: string | undefined;
     try {
       const page = await events.dueInstallations({ cursor, limit: POLLED_PAGE });

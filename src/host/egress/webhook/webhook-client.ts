@@ -34,7 +34,7 @@ export interface Post {
   readonly generation?: number;
 }
 
-export interface WebhookClientParts {
+export interface WebhookClientDeps {
   readonly policy: EgressPolicy;
   readonly limits: Limits;
   /** Whether receivers may have plain http. */
@@ -59,15 +59,15 @@ const DEPTH = 1;
 
 export class WebhookClient {
   readonly #parts: Required<
-    Pick<WebhookClientParts, 'policy' | 'limits' | 'allowHttp' | 'findLoopback' | 'after'>
+    Pick<WebhookClientDeps, 'policy' | 'limits' | 'allowHttp' | 'findLoopback' | 'after'>
   >;
   readonly #connections: ConnectionPools;
   #inFlight = 0;
   #closed = false;
 
-  constructor(parts: WebhookClientParts) {
-    const { policy, limits, allowHttp, lookup = dnsLookup((host) => policy.allowsName(host)) } = parts;
-    const { findLoopback = () => undefined, ownListener = () => undefined, connect, after } = parts;
+  constructor(deps: WebhookClientDeps) {
+    const { policy, limits, allowHttp, lookup = dnsLookup((host) => policy.allowsName(host)) } = deps;
+    const { findLoopback = () => undefined, ownListener = () => undefined, connect, after } = deps;
     const answerBytes = { headBytes: limits.fetchHeaderBytes, bodyBytes: limits.webhookResponseBytes };
     const connectLimit = { name: 'webhookConnectMs', max: limits.webhookConnectMs } as const;
     this.#parts = { policy, limits, allowHttp, findLoopback, after };

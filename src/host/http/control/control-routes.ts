@@ -16,7 +16,7 @@ import { AUDIT_ROUTES } from './audit.ts';
 import { authenticate } from './authenticate.ts';
 import { BLOCK_ROUTES } from './blocks.ts';
 import { CONTENT_ROUTES } from './content.ts';
-import type { Control, ControlParts } from './control.ts';
+import type { Control, ControlDeps } from './control.ts';
 import { DELIVERY_ROUTES } from './deliveries.ts';
 import { ChoiceFetch } from './drawing/choice-fetch.ts';
 import { Renderer } from './drawing/renderer.ts';
@@ -41,7 +41,7 @@ import {
   healthAndMetricsRoutes,
   jsonSchemasRoutes,
   jwksRoute,
-  type OperationsParts,
+  type OperationsDeps,
   packagesRoutes,
 } from './open-routes.ts';
 import { type Product, productApiRoutes } from './product/product-api.ts';
@@ -59,7 +59,7 @@ const ROUTES = [
   ...[...EVENT_ROUTES, ...TASK_ROUTES, ...DELIVERY_ROUTES],
 ];
 
-export interface ControlRouteParts extends ControlParts, OperationsParts {
+export interface ControlRouteDeps extends ControlDeps, OperationsDeps {
   readonly credentials: Credentials;
   /** What forwards to the product's API; absent where the operator has not named it. */
   readonly product?: Product;
@@ -75,7 +75,7 @@ const HEADERS = {
 };
 
 /** Registers every route of the control listener. */
-export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): void {
+export function controlRoutes(app: FastifyInstance, deps: ControlRouteDeps): void {
   // Attack: markup in manifests, logs or problems, which are text of tenants. Browsers must not
   // treat an answer as a page, run what is in it, frame it, or store it. And no header lets pages
   // of other origins read one.
@@ -92,9 +92,9 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
     if (isApi || inProcessDepth(request.raw.socket) === undefined) return done();
     return done(new AnnexError('ROUTE_UNKNOWN', `No route ${request.method} ${path}.`));
   });
-  app.addHook('preClose', async () => parts.followers.stop());
-  productApiRoutes(app, parts);
-  healthAndMetricsRoutes(app, parts);
+  app.addHook('preClose', async () => deps.followers.stop());
+  productApiRoutes(app, deps);
+  healthAndMetricsRoutes(app, deps);
   app.register(async (root) => {
     await root.register(swagger, {
       openapi: {
@@ -113,25 +113,25 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
     });
     root.get('/v1/openapi.json', async () => root.swagger());
     jsonSchemasRoutes(root);
-    packagesRoutes(root, parts.origins);
-    jwksRoute(root, parts.statementKeys);
-    root.register(async (api) => apiRoutes(api, parts), { prefix: '/v1' });
+    packagesRoutes(root, deps.origins);
+    jwksRoute(root, deps.statementKeys);
+    root.register(async (api) => apiRoutes(api, deps), { prefix: '/v1' });
   });
 }
 
 /** The routes that need a token, with what they alone have. */
-function apiRoutes(api: FastifyInstance, parts: ControlRouteParts): void {
-  const { limits } = parts;
-  const drawing = { ...parts, renderer: new Renderer(parts) };
+function apiRoutes(api: FastifyInstance, deps: ControlRouteDeps): void {
+  const { limits } = deps;
+  const drawing = { ...deps, renderer: new Renderer(deps) };
   const control: Control = {
     ...drawing,
-    choices: new ChoiceFetch(parts),
+    choices: new ChoiceFetch(deps),
     unfurling: new Unfurling(drawing),
-    rates: new Rates(parts),
+    rates: new Rates(deps),
     uploads: new UploadBudget({ name: 'bufferedUploadBytes', max: limits.bufferedUploadBytes }),
   };
-  authenticate(api, parts.credentials);
-  answerBuiltInNames(api, parts);
+  authenticate(api, deps.credentials);
+  answerBuiltInNames(api, deps);
   answerListForms(api);
   registerRoutes(api, control, ROUTES);
 }

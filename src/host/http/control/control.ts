@@ -19,7 +19,7 @@ import type { Unfurling } from './drawing/unfurling.ts';
 import type { Followers } from './following/followers.ts';
 import type { Rates } from './rates.ts';
 
-type StoreParts = Pick<
+type StoreDeps = Pick<
   Store,
   | 'registry'
   | 'secrets'
@@ -40,7 +40,7 @@ type StoreParts = Pick<
 >;
 
 /** The parts that the service has. */
-export interface ControlParts extends StoreParts, DeliveryIntake {
+export interface ControlDeps extends StoreDeps, DeliveryIntake {
   readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
   readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
   readonly followers: Followers;
@@ -53,13 +53,13 @@ export interface ControlParts extends StoreParts, DeliveryIntake {
   readonly observer: Pick<CallLog, 'log' | 'productFailed'>;
   readonly limits: Limits;
   /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
+  readonly monotonicNow: () => number;
   /** Called with each limit that a request met. */
   limitMet(limit: LimitName): void;
 }
 
 /** The same, with what the routes alone have. */
-export interface Control extends ControlParts {
+export interface Control extends ControlDeps {
   readonly rates: Rates;
   readonly uploads: UploadBudget;
   readonly renderer: Renderer;

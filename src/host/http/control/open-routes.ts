@@ -34,7 +34,7 @@ export interface Exposition {
   metrics(): Promise<string>;
 }
 
-export interface OperationsParts {
+export interface OperationsDeps {
   readonly metrics: Exposition;
   /** Number of cells that accept calls, and their confinement. */
   readonly cells: { readonly count: number; readonly layers: Layers };
@@ -44,18 +44,18 @@ export interface OperationsParts {
   database(): IntegrityState & DatabaseState;
 }
 
-export function healthAndMetricsRoutes(app: FastifyInstance, parts: OperationsParts): void {
-  const { metrics } = parts;
+export function healthAndMetricsRoutes(app: FastifyInstance, deps: OperationsDeps): void {
+  const { metrics } = deps;
   // A service with a damaged database still answers. Its status is 503 for supervisors that look
   // only at the status. While the database is away it is 200: to start the node again would help
   // nothing, and would lose the caches from which it still serves calls.
   app.get('/healthz', async (_request, reply) => {
-    const state = healthOf(parts);
+    const state = healthOf(deps);
     reply.code(state.status === 'damaged' ? UNAVAILABLE : OK);
     return state;
   });
   app.get('/readyz', async (_request, reply) => {
-    const state = healthOf(parts);
+    const state = healthOf(deps);
     reply.code(state.status === 'ok' ? OK : UNAVAILABLE);
     return state;
   });
@@ -65,7 +65,7 @@ export function healthAndMetricsRoutes(app: FastifyInstance, parts: OperationsPa
   });
 }
 
-function healthOf({ cells, bundlers, database }: OperationsParts) {
+function healthOf({ cells, bundlers, database }: OperationsDeps) {
   const { integrity, checkedAt, tables, damagedTables, reachable, writable } = database();
   const isDamaged = integrity === 'damaged';
   const works = reachable && writable ? 'ok' : 'degraded';

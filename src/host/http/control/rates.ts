@@ -52,9 +52,10 @@ export class Rates {
   readonly #rates: ReadonlyMap<RateName, RateLimit>;
 
   /** @param clock monotonic, in milliseconds */
-  constructor({ limits, clock }: { limits: Pick<Limits, RateName>; clock: () => number }) {
+  constructor({ limits, monotonicNow }: { limits: Pick<Limits, RateName>; monotonicNow: () => number }) {
     this.#limits = limits;
-    const rate = (name: RateName) => new RateLimit({ timesMax: limits[name], windowMs: MINUTE_MS, clock });
+    const rate = (name: RateName) =>
+      new RateLimit({ timesMax: limits[name], windowMs: MINUTE_MS, monotonicNow });
     this.#rates = new Map(([ORDERS, EDITS, ...TASKS] as const).map((name) => [name, rate(name)]));
   }
 

@@ -154,7 +154,7 @@ export interface BodyOwner {
   readonly isUnverified: boolean;
 }
 
-interface BodyBudgetParts {
+interface BodyBudgetDeps {
   /** All bodies together. */
   readonly all: LimitMet;
   /** Bodies of one installation. */
@@ -162,21 +162,21 @@ interface BodyBudgetParts {
   /** Bodies whose signatures are not verified yet. */
   readonly unverified?: LimitMet;
   /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
+  readonly monotonicNow: () => number;
 }
 
 export class BodyBudget {
-  readonly #parts: BodyBudgetParts;
+  readonly #deps: BodyBudgetDeps;
   readonly #all: Pool;
   readonly #unverified: Pool | undefined;
   readonly #installations = new Map<string, Pool>();
   readonly #unfinished = new Set<BodyShare>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(parts: BodyBudgetParts) {
-    this.#parts = parts;
-    this.#all = new Pool(parts.all);
-    this.#unverified = parts.unverified && new Pool(parts.unverified);
+  constructor(deps: BodyBudgetDeps) {
+    this.#deps = deps;
+    this.#all = new Pool(deps.all);
+    this.#unverified = deps.unverified && new Pool(deps.unverified);
     this.#timer = setInterval(() => this.pass(), PACE_CHECK_MS).unref();
   }
 
@@ -192,7 +192,7 @@ export class BodyBudget {
 
   /** Measures all unfinished bodies once. */
   pass(): void {
-    const now = this.#parts.clock();
+    const now = this.#deps.monotonicNow();
     for (const share of this.#unfinished) share.measure(now);
   }
 
@@ -205,7 +205,7 @@ export class BodyBudget {
     const senders = sender === undefined ? [] : [`address ${sender}`];
     let installation = this.#installations.get(tenant);
     if (installation === undefined) {
-      installation = new Pool(this.#parts.perInstallation);
+      installation = new Pool(this.#deps.perInstallation);
       this.#installations.set(tenant, installation);
     }
     const claims = [
@@ -225,7 +225,7 @@ export class BodyBudget {
 
   /** For `BodyShare` alone: starts to measure a body that waits for its client. */
   watch(share: BodyShare): void {
-    share.measure(this.#parts.clock());
+    share.measure(this.#deps.monotonicNow());
     this.#unfinished.add(share);
   }
 

@@ -15,10 +15,10 @@ import type { SpentSignatures } from '../../store/spent-signatures.ts';
 const SECOND_MS = 1_000;
 const LIMIT = 'envelopeSignatureAgeMs';
 
-export interface EnvelopeSignaturesParts {
+export interface EnvelopeSignaturesDeps {
   readonly limits: Pick<Limits, typeof LIMIT>;
   /** Wall-clock time, in milliseconds. */
-  readonly now: () => number;
+  readonly wallNow: () => number;
   /** What other nodes have accepted; absent if there are none. */
   readonly spent?: Pick<SpentSignatures, 'spend'> | undefined;
 }
@@ -27,13 +27,13 @@ type Addressed = Pick<Target, 'signingSecrets' | 'endpointKey'>;
 
 export class EnvelopeSignatures {
   readonly #ageMaxMs: number;
-  readonly #now: () => number;
+  readonly #wallNow: () => number;
   readonly #seen: SeenSignatures;
-  readonly #spent: EnvelopeSignaturesParts['spent'];
+  readonly #spent: EnvelopeSignaturesDeps['spent'];
 
-  constructor({ limits, now, spent }: EnvelopeSignaturesParts) {
+  constructor({ limits, wallNow, spent }: EnvelopeSignaturesDeps) {
     this.#ageMaxMs = limits[LIMIT];
-    this.#now = now;
+    this.#wallNow = wallNow;
     this.#spent = spent;
     this.#seen = new SeenSignatures(Math.ceil(this.#ageMaxMs / SECOND_MS));
   }
@@ -44,7 +44,7 @@ export class EnvelopeSignatures {
     if (claim === undefined) return unauthorized();
     // A timestamp in the future is as wrong as one in the past. Fractions of a second count for the
     // sender.
-    const awayMs = Math.abs(this.#now() - Number(claim.timestamp) * SECOND_MS);
+    const awayMs = Math.abs(this.#wallNow() - Number(claim.timestamp) * SECOND_MS);
     const usedMs = Math.floor(awayMs / SECOND_MS) * SECOND_MS;
     if (usedMs <= this.#ageMaxMs) return undefined;
     return limitError('ENVELOPE_UNAUTHORIZED', { name: LIMIT, max: this.#ageMaxMs, used: usedMs });
@@ -62,7 +62,7 @@ export class EnvelopeSignatures {
     const timestampS = Number(claim.timestamp);
     const { endpointKey } = addressed;
     // First what this node has seen itself: one that is sent again and again costs no statement.
-    const nowS = Math.floor(this.#now() / SECOND_MS);
+    const nowS = Math.floor(this.#wallNow() / SECOND_MS);
     if (!this.#seen.take(endpointKey, timestampS, digests, nowS)) return used();
     const expiresAt = (timestampS + 1) * SECOND_MS + this.#ageMaxMs;
     const isNew = await this.#spent?.spend({ endpointKey, digests, expiresAt });

@@ -17,7 +17,7 @@ import type { TargetResolver } from '../../targets/target-resolver.ts';
 import { hostsOf } from '../request-head.ts';
 import { leavesEndpoint } from './endpoint-address.ts';
 
-export interface OAuthCallbackParts {
+export interface OAuthCallbackDeps {
   readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
   readonly usedOAuthStates: Pick<UsedOAuthStates, 'isSpent'>;
   readonly origins: {
@@ -30,7 +30,7 @@ export interface OAuthCallbackParts {
    */
   readonly hasOwnHost: boolean;
   /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly wallNow: () => number;
 }
 
 type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
@@ -43,10 +43,10 @@ type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
  */
 export function oauthCallbackRoute(
   app: FastifyInstance,
-  parts: OAuthCallbackParts,
+  deps: OAuthCallbackDeps,
   { count, others }: { count(request: FastifyRequest): void; readonly others: Handle },
 ): void {
-  const isHere = parts.hasOwnHost ? hostsOf(parts.origins.oauthUrl) : () => true;
+  const isHere = deps.hasOwnHost ? hostsOf(deps.origins.oauthUrl) : () => true;
   app.route({
     method: 'GET',
     url: '/oauth/:integration/callback',
@@ -55,7 +55,7 @@ export function oauthCallbackRoute(
       if (!isHere(request.headers.host)) return others(request, reply);
       count(request);
       const { integration = '' } = request.params as { integration?: string };
-      const location = await handlerOf(integration, request.originalUrl, parts);
+      const location = await handlerOf(integration, request.originalUrl, deps);
       return reply
         .code(302)
         .headers({ location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
@@ -69,22 +69,22 @@ export function oauthCallbackRoute(
  *
  * @throws AnnexError OAUTH_STATE_INVALID
  */
-async function handlerOf(integration: string, url: string, parts: OAuthCallbackParts): Promise<string> {
+async function handlerOf(integration: string, url: string, deps: OAuthCallbackDeps): Promise<string> {
   const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
   const query = new URLSearchParams(search);
   const text = query.get('state') ?? '';
   // Some providers leave the state out of a denial.
   if (text === '' && query.get('error') === 'access_denied') throw refused('Access was not granted.');
-  const owner = await parts.targets.ofIntegration(integration);
+  const owner = await deps.targets.ofIntegration(integration);
   const [signingSecret] = owner?.signingSecrets ?? [];
   if (text === '' || signingSecret === undefined) throw refused(FORGED);
-  const redirectURI = oauthCallbackUrl(parts.origins.oauthUrl, integration);
-  const state = readState(text, { signingSecret, redirectURI, now: parts.now() });
+  const redirectURI = oauthCallbackUrl(deps.origins.oauthUrl, integration);
+  const state = readState(text, { signingSecret, redirectURI, now: deps.wallNow() });
   if (state === 'expired') throw refused('The attempt to connect took too long.');
   if (state === 'forged') throw refused(FORGED);
-  const target = await parts.targets.named(state.target);
+  const target = await deps.targets.named(state.target);
   if (target === undefined || !isHandler(target, integration, state)) throw refused(FORGED);
-  if (await parts.usedOAuthStates.isSpent(state.target, state.digest))
+  if (await deps.usedOAuthStates.isSpent(state.target, state.digest))
     throw refused('This attempt to connect was already completed.');
   const location = new URL(`${target.publicEndpoint}${state.path}`);
   location.search = search;

@@ -29,9 +29,9 @@ import { SlowSenders } from '../slow-senders.ts';
 import { type CookieScope, sendAnswer } from './answer.ts';
 import { BodyBudget, type BodyOwner } from './body-budget.ts';
 import { readEnvelope } from './envelope.ts';
-import { EnvelopeSignatures, type EnvelopeSignaturesParts } from './envelope-signatures.ts';
+import { EnvelopeSignatures, type EnvelopeSignaturesDeps } from './envelope-signatures.ts';
 import { fetchEvent } from './fetch-event.ts';
-import { type OAuthCallbackParts, oauthCallbackRoute } from './oauth-callback.ts';
+import { type OAuthCallbackDeps, oauthCallbackRoute } from './oauth-callback.ts';
 import {
   askedImage,
   fileHeaders,
@@ -42,7 +42,7 @@ import {
 import {
   type AuthorizedRequest,
   RequestAuthorizer,
-  type RequestAuthorizerParts,
+  type RequestAuthorizerDeps,
 } from './request-authorizer.ts';
 import { bodyReader, isStreamed, refuseAnnouncedBody, StreamedUpload, shed } from './request-body.ts';
 
@@ -51,40 +51,40 @@ const MULTIPART_OVERHEAD_BYTES = 64 * 1024;
 /** Answers up to this size usually fit into the socket's own buffer. */
 const UNCOUNTED_BYTES_MAX = 16 * 1024;
 
-export interface PublicRouteParts extends Omit<RequestAuthorizerParts, 'signatures'> {
+export interface PublicRouteDeps extends Omit<RequestAuthorizerDeps, 'signatures'> {
   readonly limits: Limits;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly scripts: Pick<PublishedScripts, 'script'>;
   readonly registry: Pick<Registry, 'image'>;
   /** Wall-clock time, in milliseconds. */
-  readonly now: () => number;
+  readonly wallNow: () => number;
   /** Signatures that other nodes have accepted; absent if there are none. */
-  readonly spent?: EnvelopeSignaturesParts['spent'];
+  readonly spent?: EnvelopeSignaturesDeps['spent'];
   /** Serves the redirect URLs of OAuth; absent where the operator offers none. */
-  readonly oauth?: Omit<OAuthCallbackParts, 'now'>;
+  readonly oauth?: Omit<OAuthCallbackDeps, 'wallNow'>;
   /** Logs requests that a limit keeps from becoming calls. */
   readonly observer: Pick<CallLog, 'refused' | 'log'>;
 }
 
 /** Registers the public listener's routes. */
-export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): void {
-  const { limits } = parts;
+export function publicRoutes(app: FastifyInstance, deps: PublicRouteDeps): void {
+  const { limits } = deps;
   const { requestStallMs: stallMs, paceBytesPerSecond } = limits;
-  const signatures = new EnvelopeSignatures(parts);
-  const authorizer = new RequestAuthorizer({ ...parts, signatures });
-  const bodies = bodyBudgets(parts);
-  const senders = new SlowSenders({ stallMs, paceBytesPerSecond }, parts.clock);
+  const signatures = new EnvelopeSignatures(deps);
+  const authorizer = new RequestAuthorizer({ ...deps, signatures });
+  const bodies = bodyBudgets(deps);
+  const senders = new SlowSenders({ stallMs, paceBytesPerSecond }, deps.monotonicNow);
   app.addHook('onClose', () => {
     senders.stop();
     bodies.requests.stop();
     bodies.answers.stop();
   });
-  const images = new PublishedImages(parts.registry);
-  const answeringParts = { ...parts, bodies, senders, withBody: bodyReader(senders), signatures };
+  const images = new PublishedImages(deps.registry);
+  const answeringParts = { ...deps, bodies, senders, withBody: bodyReader(senders), signatures };
   // For the framework, no method has a body: otherwise it would refuse content types that it cannot
   // parse, and raw traffic may have any. `withBody` reads them.
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
-  const hasSharedOrigin = isShared(parts.publicUrl);
+  const hasSharedOrigin = isShared(deps.publicUrl);
   const serveEndpoint = async (request: FastifyRequest, reply: FastifyReply) => {
     const authorized = await authorizer.authorize(request);
     if (typeof authorized === 'string') {
@@ -99,12 +99,12 @@ export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): voi
       if (image !== undefined)
         return sendFile(reply, authorized, await images.image(authorized.target, image), answeringParts);
       if (isScriptRequest(request, authorized))
-        return sendFile(reply, authorized, await scriptOf(reply, authorized, parts), answeringParts);
+        return sendFile(reply, authorized, await scriptOf(reply, authorized, deps), answeringParts);
       return await serve(request, reply, authorized, answeringParts);
     } catch (cause) {
       // The call log already has the limits that a call met, with its outcome.
       if (cause instanceof AnnexError && cause.limit && !('outcome' in cause.extra))
-        parts.observer.refused(authorized.target, request.id, cause.limit);
+        deps.observer.refused(authorized.target, request.id, cause.limit);
       throw cause;
     }
   };
@@ -114,9 +114,9 @@ export function publicRoutes(app: FastifyInstance, parts: PublicRouteParts): voi
     exposeHeadRoute: false,
     handler: serveEndpoint,
   });
-  if (parts.oauth === undefined) return;
+  if (deps.oauth === undefined) return;
   const count = (request: FastifyRequest) => authorizer.countAddress(request);
-  oauthCallbackRoute(app, { ...parts.oauth, now: parts.now }, { count, others: serveEndpoint });
+  oauthCallbackRoute(app, { ...deps.oauth, wallNow: deps.wallNow }, { count, others: serveEndpoint });
 }
 
 const SCRIPT_PATH = '/~script.js';
@@ -132,7 +132,7 @@ const isScriptRequest = ({ method }: FastifyRequest, { target, pathAndQuery }: A
 async function scriptOf(
   reply: FastifyReply,
   { target }: AuthorizedRequest,
-  { scripts }: PublicRouteParts,
+  { scripts }: PublicRouteDeps,
 ): Promise<PublishedFile> {
   const client = { requestId: reply.request.id, caller: callerOf(reply.raw) };
   return { type: 'text/javascript; charset=utf-8', ...(await scripts.script(target, client)) };
@@ -143,16 +143,16 @@ function sendFile(
   reply: FastifyReply,
   authorized: AuthorizedRequest,
   file: PublishedFile,
-  parts: AnsweringParts,
+  deps: AnsweringDeps,
 ): FastifyReply {
   reply.headers(fileHeaders(file));
   if (isKnownFile(reply.request.headers['if-none-match'], file)) return reply.code(304).send();
   // Files outlive their place in the cache while clients read them slowly.
-  countUntilSent(reply.raw, file.bytes.byteLength, authorized, parts);
+  countUntilSent(reply.raw, file.bytes.byteLength, authorized, deps);
   return reply.send(file.bytes);
 }
 
-type AnsweringParts = PublicRouteParts & {
+type AnsweringDeps = PublicRouteDeps & {
   readonly bodies: { readonly requests: BodyBudget; readonly answers: BodyBudget };
   readonly senders: SlowSenders;
   readonly withBody: ReturnType<typeof bodyReader>;
@@ -162,14 +162,14 @@ type AnsweringParts = PublicRouteParts & {
 /** Two budgets, so that unread answers leave requests their room, and the other way round. */
 function bodyBudgets({
   limits,
-  clock,
-}: Pick<PublicRouteParts, 'limits' | 'clock'>): AnsweringParts['bodies'] {
+  monotonicNow,
+}: Pick<PublicRouteDeps, 'limits' | 'monotonicNow'>): AnsweringDeps['bodies'] {
   const limit = (name: LimitName) => ({ name, max: limits[name] });
   const perInstallation = limit('bufferedBodyBytesPerInstallation');
   const unverified = limit('bufferedUnverifiedBytes');
   return {
-    requests: new BodyBudget({ all: limit('bufferedBodyBytes'), perInstallation, unverified, clock }),
-    answers: new BodyBudget({ all: limit('bufferedAnswerBytes'), perInstallation, clock }),
+    requests: new BodyBudget({ all: limit('bufferedBodyBytes'), perInstallation, unverified, monotonicNow }),
+    answers: new BodyBudget({ all: limit('bufferedAnswerBytes'), perInstallation, monotonicNow }),
   };
 }
 
@@ -178,30 +178,30 @@ async function serve(
   request: FastifyRequest,
   reply: FastifyReply,
   authorized: AuthorizedRequest,
-  parts: AnsweringParts,
+  deps: AnsweringDeps,
 ): Promise<FastifyReply> {
   const bytesMax = bodyBytesMax(authorized);
   refuseAnnouncedBody(request.raw, bytesMax);
   if (authorized.kind === 'raw' && isStreamed(request.raw)) {
-    const upload = new StreamedUpload(request.raw, bytesMax, parts.senders);
+    const upload = new StreamedUpload(request.raw, bytesMax, deps.senders);
     await upload.begun;
-    return answer(reply, authorized, envelopeOf(request, authorized, upload), parts);
+    return answer(reply, authorized, envelopeOf(request, authorized, upload), deps);
   }
-  const share = parts.bodies.requests.open(ownerOf(authorized, authorized.signature !== undefined));
+  const share = deps.bodies.requests.open(ownerOf(authorized, authorized.signature !== undefined));
   let isRead = false;
-  const served = parts.withBody(request.raw, bytesMax, share, async (body) => {
+  const served = deps.withBody(request.raw, bytesMax, share, async (body) => {
     isRead = true;
-    if (authorized.signature !== undefined) await refuseSignature(request, authorized, body, parts);
+    if (authorized.signature !== undefined) await refuseSignature(request, authorized, body, deps);
     const envelope = envelopeOf(request, authorized, body);
     share.verified();
-    return answer(reply, authorized, envelope, parts);
+    return answer(reply, authorized, envelope, deps);
   });
   if (authorized.signature === undefined) return served;
   return served.catch((cause: unknown) => {
     // Attack: envelopes with invented signatures that are never finished, so that none is ever
     // verified and counted.
     const isSendersFault = !(cause instanceof AnnexError && cause.code === 'REQUEST_SHED');
-    if (!isRead && isSendersFault) parts.credentials.countFailure(request.raw);
+    if (!isRead && isSendersFault) deps.credentials.countFailure(request.raw);
     throw cause;
   });
 }
@@ -228,7 +228,7 @@ async function answer(
   reply: FastifyReply,
   authorized: AuthorizedRequest,
   envelope: Envelope,
-  parts: AnsweringParts,
+  deps: AnsweringDeps,
 ): Promise<FastifyReply> {
   const { request } = reply;
   const { target } = authorized;
@@ -241,7 +241,7 @@ async function answer(
     body.onArrived = () => caller.uploaded();
     if (body.isComing) caller.uploader = authorized.sender;
   }
-  const result = await parts.dispatch.call(target, envelope, request.id, caller);
+  const result = await deps.dispatch.call(target, envelope, request.id, caller);
   const { response } = result;
   if (response === undefined) {
     // The rest of an upload is unread: the connection cannot carry another request.
@@ -249,17 +249,17 @@ async function answer(
     if (body instanceof StreamedUpload) body.finish();
     throw result.refusal ?? outcomeError(result.outcome, result);
   }
-  if (Buffer.isBuffer(response.body)) countUntilSent(reply.raw, response.body.byteLength, authorized, parts);
+  if (Buffer.isBuffer(response.body)) countUntilSent(reply.raw, response.body.byteLength, authorized, deps);
   reply.hijack();
   const { withheld } = sendAnswer(
     reply.raw,
     response,
-    cookieScope(request, authorized, parts),
+    cookieScope(request, authorized, deps),
     target.contentSecurityPolicy,
   );
   if (withheld !== undefined) {
     for (const what of withheld)
-      parts.observer.log(target, request.id, 'warn', `Response header withheld: ${what}.`);
+      deps.observer.log(target, request.id, 'warn', `Response header withheld: ${what}.`);
   }
   return reply;
 }
@@ -272,7 +272,7 @@ async function answer(
 function cookieScope(
   { headers }: Pick<FastifyRequest, 'headers'>,
   { kind, target, pathAndQuery, isContent }: AuthorizedRequest,
-  { publicUrl }: PublicRouteParts,
+  { publicUrl }: PublicRouteDeps,
 ): CookieScope | undefined {
   // Attack: a page that signs an envelope, with the secret that its code has. Browsers name their
   // origin with each POST.
@@ -323,7 +323,7 @@ function countUntilSent(
   raw: ServerResponse,
   bytes: number,
   authorized: AuthorizedRequest,
-  { bodies }: AnsweringParts,
+  { bodies }: AnsweringDeps,
 ): void {
   // After a disconnect the answer is not held, and its `close` event has passed.
   if (bytes <= UNCOUNTED_BYTES_MAX || raw.destroyed) return;
@@ -342,7 +342,7 @@ async function refuseSignature(
   request: FastifyRequest,
   { target, signature }: AuthorizedRequest,
   body: Buffer,
-  { credentials, signatures }: AnsweringParts,
+  { credentials, signatures }: AnsweringDeps,
 ): Promise<void> {
   const refusal = signature === undefined ? undefined : await signatures.refusal(signature, body, target);
   if (refusal === undefined) return;

@@ -13,12 +13,12 @@ import type { TargetResolver } from '../../targets/target-resolver.ts';
 import { bearerToken, type Credentials } from '../credentials.ts';
 import { type EndpointBases, endpointAddresses, leavesEndpoint } from './endpoint-address.ts';
 import { type EnvelopeSignatures, unauthorized } from './envelope-signatures.ts';
-import { RequestRates, type RequestRatesParts } from './request-rates.ts';
+import { RequestRates, type RequestRatesDeps } from './request-rates.ts';
 
 /** The only version of envelopes (docs/contract/calls.md#envelope). */
 const VERSION = 'v1';
 
-export interface RequestAuthorizerParts extends RequestRatesParts, EndpointBases {
+export interface RequestAuthorizerDeps extends RequestRatesDeps, EndpointBases {
   readonly targets: Pick<TargetResolver, 'get'>;
   readonly credentials: Credentials;
   readonly signatures: Pick<EnvelopeSignatures, 'headRefusal'>;
@@ -53,14 +53,14 @@ export interface AuthorizedRequest {
 type Authentication = { readonly signature?: string } | AnnexError;
 
 export class RequestAuthorizer {
-  readonly #parts: RequestAuthorizerParts;
+  readonly #deps: RequestAuthorizerDeps;
   readonly #rates: RequestRates;
   readonly #addressOf: ReturnType<typeof endpointAddresses>;
 
-  constructor(parts: RequestAuthorizerParts) {
-    this.#parts = parts;
-    this.#rates = new RequestRates(parts);
-    this.#addressOf = endpointAddresses(parts);
+  constructor(deps: RequestAuthorizerDeps) {
+    this.#deps = deps;
+    this.#rates = new RequestRates(deps);
+    this.#addressOf = endpointAddresses(deps);
   }
 
   /**
@@ -75,7 +75,7 @@ export class RequestAuthorizer {
     const isCounted =
       authentication === undefined || authentication instanceof AnnexError || 'signature' in authentication;
     const sender = isCounted ? this.#rates.countAddress(request) : undefined;
-    const target = key === undefined ? undefined : await this.#parts.targets.get(key);
+    const target = key === undefined ? undefined : await this.#deps.targets.get(key);
     if (target === undefined) {
       throw new AnnexError(
         'ENDPOINT_UNKNOWN',
@@ -105,7 +105,7 @@ export class RequestAuthorizer {
    * and the answer does not say which of the two was wrong.
    */
   async #authenticate(request: FastifyRequest): Promise<Authentication> {
-    const { credentials } = this.#parts;
+    const { credentials } = this.#deps;
     if (request.headers.authorization !== undefined) {
       const token = bearerToken(request.raw);
       const principal = token === undefined ? undefined : await credentials.principal(request.raw, token);
@@ -120,10 +120,10 @@ export class RequestAuthorizer {
     if (typeof signature !== 'string') return unauthorized();
     // Checked before the body, which must be read and hashed to verify the signature.
     credentials.refuseExhausted(request.raw);
-    const refusal = this.#parts.signatures.headRefusal(signature);
+    const refusal = this.#deps.signatures.headRefusal(signature);
     if (refusal === undefined) return { signature };
     credentials.countFailure(request.raw);
-    if (refusal.limit) this.#parts.limitMet(refusal.limit.name);
+    if (refusal.limit) this.#deps.limitMet(refusal.limit.name);
     return refusal;
   }
 }

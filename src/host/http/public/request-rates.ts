@@ -10,7 +10,7 @@ import { AnnexError } from '../../../errors.ts';
 import type { LimitName, Limits } from '../../../limits.ts';
 import type { AddressList } from '../../../model/address-list.ts';
 import { limitSentence } from '../../../model/limit-met.ts';
-import { RateLimit, type RateLimitParts } from '../../../model/rate-limit.ts';
+import { RateLimit, type RateLimitDeps } from '../../../model/rate-limit.ts';
 import { addressKey, clientAddress } from '../client-address.ts';
 import { inProcessOwner } from '../loopback-listeners.ts';
 
@@ -18,25 +18,25 @@ const SECOND_MS = 1_000;
 /** How often a refused address is written to the log. */
 const WARN_EVERY_MS = 60_000;
 
-export interface RequestRatesParts {
+export interface RequestRatesDeps {
   readonly limits: Pick<Limits, 'requestsPerSecondPerAddress' | 'requestsPerSecondPerEndpoint'>;
   readonly trustedProxies: AddressList;
   /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
+  readonly monotonicNow: () => number;
   /** Called with each limit that a request met. */
   limitMet(limit: LimitName): void;
 }
 
 export class RequestRates {
-  readonly #parts: RequestRatesParts;
+  readonly #deps: RequestRatesDeps;
   readonly #perAddress: RateLimit;
   readonly #perEndpoint: EndpointRate;
   #warnedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: RequestRatesParts) {
-    this.#parts = parts;
-    const { limits, clock } = parts;
-    const perSecond = { windowMs: SECOND_MS, clock };
+  constructor(deps: RequestRatesDeps) {
+    this.#deps = deps;
+    const { limits, monotonicNow } = deps;
+    const perSecond = { windowMs: SECOND_MS, monotonicNow };
     this.#perAddress = new RateLimit({ timesMax: limits.requestsPerSecondPerAddress, ...perSecond });
     this.#perEndpoint = new EndpointRate({ timesMax: limits.requestsPerSecondPerEndpoint, ...perSecond });
   }
@@ -48,14 +48,14 @@ export class RequestRates {
    * @throws AnnexError REQUEST_RATE_EXCEEDED
    */
   countAddress(request: FastifyRequest): string {
-    const address = clientAddress(request.raw, this.#parts.trustedProxies);
+    const address = clientAddress(request.raw, this.#deps.trustedProxies);
     // A request in process is counted by its endpoint only. Attack: one installation that uses up
     // the share of all in-process requests to an endpoint. So each installation is a sender of its
     // own.
     if (address === undefined) return `installation ${inProcessOwner(request.raw.socket)}`;
     const sender = addressKey(address);
     if (this.#perAddress.take(sender)) return sender;
-    const now = this.#parts.clock();
+    const now = this.#deps.monotonicNow();
     if (now - this.#warnedAt >= WARN_EVERY_MS) {
       this.#warnedAt = now;
       const hint = 'requests from an address are refused; if it is a proxy, name it with --trusted-proxies';
@@ -70,8 +70,8 @@ export class RequestRates {
   }
 
   #exceeded(name: 'requestsPerSecondPerAddress' | 'requestsPerSecondPerEndpoint'): AnnexError {
-    this.#parts.limitMet(name);
-    const limit = { name, max: this.#parts.limits[name] };
+    this.#deps.limitMet(name);
+    const limit = { name, max: this.#deps.limits[name] };
     return new AnnexError('REQUEST_RATE_EXCEEDED', limitSentence(limit), { limit });
   }
 }
@@ -94,10 +94,10 @@ export class EndpointRate {
   readonly #perSender: RateLimit;
   readonly #reserveMs: number;
 
-  constructor(parts: RateLimitParts) {
-    this.#all = new RateLimit(parts);
-    this.#perSender = new RateLimit({ ...parts, timesMax: Math.ceil(parts.timesMax * SENDER_SHARE) });
-    this.#reserveMs = parts.windowMs * RESERVE_SHARE;
+  constructor(deps: RateLimitDeps) {
+    this.#all = new RateLimit(deps);
+    this.#perSender = new RateLimit({ ...deps, timesMax: Math.ceil(deps.timesMax * SENDER_SHARE) });
+    this.#reserveMs = deps.windowMs * RESERVE_SHARE;
   }
 
   /**

@@ -12,33 +12,33 @@ import type { Database } from '../../database/tables.ts';
 /** Between two counts where other nodes change the number, too. */
 const RECOUNT_MS = 30_000;
 
-export interface BacklogParts {
+export interface BacklogDeps {
   readonly database: Database;
   /** Whether other nodes use the same database. */
   readonly isShared: boolean;
   /** Monotonic clock, in milliseconds. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
 }
 
 export class Backlog {
-  readonly #parts: BacklogParts;
+  readonly #deps: BacklogDeps;
   #waiting: number;
   #countedAt: number;
 
-  private constructor(parts: BacklogParts, waiting: number) {
-    this.#parts = parts;
+  private constructor(deps: BacklogDeps, waiting: number) {
+    this.#deps = deps;
     this.#waiting = waiting;
-    this.#countedAt = parts.ticks();
+    this.#countedAt = deps.monotonicNow();
   }
 
-  static async count(parts: BacklogParts): Promise<Backlog> {
-    return new Backlog(parts, await countPending(parts.database));
+  static async count(deps: BacklogDeps): Promise<Backlog> {
+    return new Backlog(deps, await countPending(deps.database));
   }
 
   /** Deliveries in flight included. What other nodes changed is up to half a minute late. */
   get waiting(): number {
-    const { isShared, ticks } = this.#parts;
-    if (isShared && ticks() - this.#countedAt >= RECOUNT_MS) void this.#recount();
+    const { isShared, monotonicNow } = this.#deps;
+    if (isShared && monotonicNow() - this.#countedAt >= RECOUNT_MS) void this.#recount();
     // A node that delivers what others have accepted counts down only.
     return Math.max(0, this.#waiting);
   }
@@ -51,8 +51,8 @@ export class Backlog {
   /** Never rejects: if the database does not answer, the number stays until the next count. */
   async #recount(): Promise<void> {
     // Set before the count, so that none begins meanwhile; the engine's time-out ends a long one.
-    const { database, ticks } = this.#parts;
-    this.#countedAt = ticks();
+    const { database, monotonicNow } = this.#deps;
+    this.#countedAt = monotonicNow();
     await countPending(database).then(
       (waiting) => {
         this.#waiting = waiting;

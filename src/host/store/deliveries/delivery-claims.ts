@@ -121,23 +121,23 @@ const TAKE_BACK = bulk`
   )
   returning id, endpoint, organization, integration`;
 
-export interface DeliveryClaimsParts {
+export interface DeliveryClaimsDeps {
   readonly commits: GroupCommit;
   readonly backlog: Backlog;
   readonly deliveryFeed: CommittedSteps;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly limits: Pick<Limits, 'deliveryLeaseMs'>;
 }
 
 export class DeliveryClaims {
-  readonly #parts: DeliveryClaimsParts;
+  readonly #deps: DeliveryClaimsDeps;
   readonly #claims: Gathered<ClaimRequest, ClaimedDelivery | undefined>;
   readonly #payloads: Gathered<PayloadOfClaim, boolean>;
   readonly #settlements: Gathered<Settlement, boolean>;
 
-  constructor(parts: DeliveryClaimsParts) {
-    this.#parts = parts;
-    const { commits } = parts;
+  constructor(deps: DeliveryClaimsDeps) {
+    this.#deps = deps;
+    const { commits } = deps;
     this.#claims = new Gathered(
       commits,
       ROWS_PER_STATEMENT,
@@ -148,7 +148,7 @@ export class DeliveryClaims {
     this.#settlements = new Gathered(
       commits,
       ROWS_PER_STATEMENT,
-      (transaction, settlements) => settleAll(transaction, settlements, parts.clock()),
+      (transaction, settlements) => settleAll(transaction, settlements, deps.wallNow()),
       PIPELINED,
     );
   }
@@ -163,7 +163,7 @@ export class DeliveryClaims {
    * claimed, which would otherwise
    * wait until its leases end.
    */
-  async claim(ids: readonly string[], dueBy = this.#parts.clock()): Promise<ClaimedDelivery[]> {
+  async claim(ids: readonly string[], dueBy = this.#deps.wallNow()): Promise<ClaimedDelivery[]> {
     const answers = await Promise.allSettled(ids.map((id) => this.#claims.add({ id, dueBy })));
     const claimed = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []));
     const failed = answers.find(({ status }) => status === 'rejected');
@@ -183,7 +183,7 @@ export class DeliveryClaims {
   async settle(settlement: Settlement): Promise<boolean> {
     const isWritten = await this.#settlements.add(settlement);
     if (!isWritten) return false;
-    const { backlog, deliveryFeed } = this.#parts;
+    const { backlog, deliveryFeed } = this.#deps;
     if (settlement.state !== 'pending') backlog.change(-1);
     if (deliveryFeed.isFollowed) deliveryFeed.committed(stepsOf(settlement));
     return true;
@@ -191,7 +191,7 @@ export class DeliveryClaims {
 
   /** Undoes claims that were not attempted. */
   async release(claims: readonly Claim[]): Promise<void> {
-    await this.#parts.commits.run((transaction) => runForEach(transaction, RELEASE, claims.map(keyOf)));
+    await this.#deps.commits.run((transaction) => runForEach(transaction, RELEASE, claims.map(keyOf)));
   }
 
   /**
@@ -199,7 +199,7 @@ export class DeliveryClaims {
    * holds
    */
   async renew(claims: readonly Claim[]): Promise<string[]> {
-    const { commits } = this.#parts;
+    const { commits } = this.#deps;
     const until = this.#leaseUntil();
     const rows = claims.map((claim) => [until, ...keyOf(claim)]);
     const held = await commits.run((transaction) => runForEach<{ id: string }>(transaction, RENEW, rows));
@@ -217,10 +217,10 @@ export class DeliveryClaims {
    * run finds only the rest.
    */
   async recover({ all }: { readonly all: boolean }): Promise<WaitingDelivery[]> {
-    const { commits, clock, limits } = this.#parts;
+    const { commits, wallNow, limits } = this.#deps;
     const recovered: WaitingDelivery[] = [];
     for (;;) {
-      const now = clock();
+      const now = wallNow();
       // After the clock is set back, a live claim is renewed by the new clock before it exceeds
       // this bound.
       const row = [now, all ? Number.MAX_SAFE_INTEGER : now, now + 2 * limits.deliveryLeaseMs];
@@ -248,8 +248,8 @@ export class DeliveryClaims {
   }
 
   #leaseUntil(): number {
-    const { clock, limits } = this.#parts;
-    return clock() + limits.deliveryLeaseMs;
+    const { wallNow, limits } = this.#deps;
+    return wallNow() + limits.deliveryLeaseMs;
   }
 }
 

@@ -66,14 +66,14 @@ export interface DeliveryFollower {
   lost(): void;
 }
 
-export interface DeliveryFeedParts {
+export interface DeliveryFeedDeps {
   readonly database: Database;
   /** Whether other nodes write to the same database. */
   readonly isShared: boolean;
   /** Monotonic clock, in milliseconds. */
-  readonly ticks: () => number;
+  readonly monotonicNow: () => number;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** Tells the other nodes. */
   announce(change: 'deliveryFollowers' | 'deliverySteps', about: readonly string[]): Promise<void>;
   /** Receives failures of the store. */
@@ -91,7 +91,7 @@ interface Scope {
 type Noted = Pick<DeliveryStep, 'id' | 'step'>;
 
 export class DeliveryFeed {
-  readonly #parts: DeliveryFeedParts;
+  readonly #deps: DeliveryFeedDeps;
   readonly #followers = new Set<DeliveryFollower>();
   readonly #scopes = new Map<string, Scope>();
   /** Scopes that other nodes follow, and until when. */
@@ -106,8 +106,8 @@ export class DeliveryFeed {
   #announceTimer: NodeJS.Timeout | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(parts: DeliveryFeedParts) {
-    this.#parts = parts;
+  constructor(deps: DeliveryFeedDeps) {
+    this.#deps = deps;
   }
 
   /** Whether committed steps are of use to anybody. */
@@ -119,8 +119,8 @@ export class DeliveryFeed {
   committed(steps: readonly DeliveryStep[]): void {
     this.#take(steps.filter((step) => isIn(this.#scopes, step)));
     if (this.#elsewhere.size === 0) return;
-    const { ticks } = this.#parts;
-    for (const [scope, until] of this.#elsewhere) if (until < ticks()) this.#elsewhere.delete(scope);
+    const { monotonicNow } = this.#deps;
+    for (const [scope, until] of this.#elsewhere) if (until < monotonicNow()) this.#elsewhere.delete(scope);
     const others = steps.filter((step) => isIn(this.#elsewhere, step));
     if (others.length > 0) this.#announceLater(others);
     this.#count();
@@ -143,13 +143,13 @@ export class DeliveryFeed {
     return () => {
       if (!this.#followers.delete(follower)) return;
       scope.followers -= 1;
-      scope.until = this.#parts.ticks() + LINGER_MS;
+      scope.until = this.#deps.monotonicNow() + LINGER_MS;
     };
   }
 
   /** The changes of the newest deliveries, in the order of their time. */
   newest(filter: DeliveryFilter, limit: number): Promise<readonly DeliveryChange[]> {
-    return newestChanges(this.#parts.database, filter, limit);
+    return newestChanges(this.#deps.database, filter, limit);
   }
 
   /**
@@ -163,8 +163,8 @@ export class DeliveryFeed {
         yield { items: recent.slice(at, at + CHANGES_AT_ONCE), isWhole: true };
       return;
     }
-    const { database, clock } = this.#parts;
-    yield* changesAfter(database, filter, { after, now: clock() });
+    const { database, wallNow } = this.#deps;
+    yield* changesAfter(database, filter, { after, now: wallNow() });
   }
 
   /** Undefined if this node does not remember all of them. */
@@ -178,7 +178,7 @@ export class DeliveryFeed {
 
   /** Another node follows these scopes. */
   followedElsewhere(scopes: readonly string[]): void {
-    const until = this.#parts.ticks() + ANNOUNCED_MS;
+    const until = this.#deps.monotonicNow() + ANNOUNCED_MS;
     for (const scope of scopes) this.#elsewhere.set(scope, until);
     this.#count();
   }
@@ -223,9 +223,9 @@ export class DeliveryFeed {
     while (this.#waiting.length > 0) {
       const steps = this.#waiting.splice(0, STEPS_PER_READ);
       try {
-        this.#handOn(await readSteps(this.#parts.database, steps));
+        this.#handOn(await readSteps(this.#deps.database, steps));
       } catch (error) {
-        this.#parts.onError(error);
+        this.#deps.onError(error);
         this.#lose();
       }
     }
@@ -264,13 +264,13 @@ export class DeliveryFeed {
   }
 
   #announce(change: 'deliveryFollowers' | 'deliverySteps', about: readonly string[]): void {
-    const { isShared, announce, onError } = this.#parts;
+    const { isShared, announce, onError } = this.#deps;
     if (isShared) announce(change, about).catch(onError);
   }
 
   /** Announces what is followed still, and forgets what is not. */
   #tick(): void {
-    const now = this.#parts.ticks();
+    const now = this.#deps.monotonicNow();
     for (const [name, { followers, until }] of this.#scopes)
       if (followers === 0 && until < now) this.#scopes.delete(name);
     this.#announceScopes([...this.#scopes.keys()]);

@@ -71,26 +71,26 @@ export interface ReplayedSome {
   readonly next?: string;
 }
 
-export interface DeliveryOrderRowsParts {
+export interface DeliveryOrderRowsDeps {
   readonly commits: GroupCommit;
   readonly backlog: Pick<Backlog, 'change'>;
   readonly deliveryFeed: CommittedSteps;
   readonly auditIds: Sequence;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
 }
 
 export class DeliveryOrderRows {
-  readonly #parts: DeliveryOrderRowsParts;
+  readonly #deps: DeliveryOrderRowsDeps;
 
-  constructor(parts: DeliveryOrderRowsParts) {
-    this.#parts = parts;
+  constructor(deps: DeliveryOrderRowsDeps) {
+    this.#deps = deps;
   }
 
   /** Makes a finished delivery pending. */
   async redeliver(id: string, by: Actor): Promise<Delivery | OrderRefusal> {
     const row = await this.#order(id, by, 'delivery.redeliver', (now) => [REDELIVER, redelivery(id, now)]);
     if (typeof row === 'string') return row;
-    this.#parts.backlog.change(1);
+    this.#deps.backlog.change(1);
     this.#committed([row], 'redelivered');
     return deliveryOf(row);
   }
@@ -99,7 +99,7 @@ export class DeliveryOrderRows {
   async cancel(id: string, by: Actor): Promise<Delivery | OrderRefusal> {
     const row = await this.#order(id, by, 'delivery.cancel', (now) => [CANCEL, [now, id]]);
     if (typeof row === 'string') return row;
-    this.#parts.backlog.change(-1);
+    this.#deps.backlog.change(-1);
     this.#committed([row], 'ended');
     return deliveryOf(row);
   }
@@ -111,13 +111,13 @@ export class DeliveryOrderRows {
    */
   async redeliverSome(query: ReplayQuery, limit: number, by: Actor): Promise<ReplayedSome> {
     const { rows, next } = await this.#replay(query, limit, by);
-    this.#parts.backlog.change(rows.length);
+    this.#deps.backlog.change(rows.length);
     this.#committed(rows, 'redelivered');
     return { made: rows.map(waitingOf), ...(next !== undefined && { next }) };
   }
 
   #committed(rows: readonly DeliveryRow[], step: Step): void {
-    const { deliveryFeed } = this.#parts;
+    const { deliveryFeed } = this.#deps;
     if (!deliveryFeed.isFollowed) return;
     deliveryFeed.committed(
       rows.map(({ id, organization, installation_id: installationId }) => ({
@@ -133,11 +133,11 @@ export class DeliveryOrderRows {
     action: AuditAction,
     statement: (now: number) => readonly [statement: BulkStatement, values: ColumnValue[]],
   ): Promise<DeliveryRow | OrderRefusal> {
-    const { commits, clock } = this.#parts;
+    const { commits, wallNow } = this.#deps;
     // A refusal is returned, not thrown: an error would roll back the other work of the group
     // commit.
     return commits.run(async (transaction) => {
-      const [written, values] = statement(clock());
+      const [written, values] = statement(wallNow());
       const [row] = await runForEach<DeliveryRow>(transaction, written, [values]);
       if (row === undefined) return (await isKnown(transaction, id)) ? 'wrong state' : 'unknown';
       if (row.type === TASK && row.state === 'canceled') await emptyTasks(transaction, [id]);
@@ -149,10 +149,10 @@ export class DeliveryOrderRows {
   }
 
   #replay(query: ReplayQuery, limit: number, by: Actor) {
-    const { commits, clock } = this.#parts;
+    const { commits, wallNow } = this.#deps;
     return commits.run(async (transaction) => {
       const { items, next } = await searchDeliveries(transaction, { ...query, limit, newestFirst: false });
-      const now = clock();
+      const now = wallNow();
       const values = items.map(({ id }) => redelivery(id, now));
       const rows = await runForEach<DeliveryRow>(transaction, REDELIVER, values);
       // An engine may return what one statement changed in any order.
@@ -174,8 +174,8 @@ export class DeliveryOrderRows {
   }
 
   async #audit(transaction: Database, by: Actor, entry: AuditEntry): Promise<void> {
-    const { auditIds, clock } = this.#parts;
-    const at = clock();
+    const { auditIds, wallNow } = this.#deps;
+    const at = wallNow();
     await insertAudit(transaction, { id: auditIds.next(at), at, by, entry });
   }
 }

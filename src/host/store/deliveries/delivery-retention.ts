@@ -39,21 +39,21 @@ interface Walk {
   readonly days: number;
 }
 
-export interface DeliveryRetentionParts {
+export interface DeliveryRetentionDeps {
   readonly commits: GroupCommit;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly limits: Pick<Limits, 'deliveryDays' | 'deliveredDays'>;
 }
 
 export class DeliveryRetention {
-  readonly #parts: DeliveryRetentionParts;
+  readonly #deps: DeliveryRetentionDeps;
   #walks: readonly Walk[] = [];
   #restartAt = 0;
   #passing: Promise<void> | undefined;
   #stopping = false;
 
-  constructor(parts: DeliveryRetentionParts) {
-    this.#parts = parts;
+  constructor(deps: DeliveryRetentionDeps) {
+    this.#deps = deps;
   }
 
   /** Removes everything old enough, in short transactions between which the event loop turns. */
@@ -69,16 +69,16 @@ export class DeliveryRetention {
   }
 
   async #pass(goesOn?: GoesOn): Promise<void> {
-    const { clock } = this.#parts;
-    if (clock() >= this.#restartAt) {
+    const { wallNow } = this.#deps;
+    if (wallNow() >= this.#restartAt) {
       this.#walks = this.#newWalks();
-      this.#restartAt = clock() + DAY_MS;
+      this.#restartAt = wallNow() + DAY_MS;
     }
     for (const walk of this.#walks) await this.#follow(walk, goesOn);
   }
 
   async #follow(walk: Walk, goesOn?: GoesOn): Promise<void> {
-    const { commits } = this.#parts;
+    const { commits } = this.#deps;
     const before = this.#firstOf(walk.days);
     while (!this.#stopping) {
       const checked = await commits.run((transaction) => walk.step(transaction, walk.cursor, before));
@@ -92,7 +92,7 @@ export class DeliveryRetention {
    * Two walks through deliveries: failed and canceled ones are kept longer than successful ones.
    */
   #newWalks(): Walk[] {
-    const { deliveryDays, deliveredDays } = this.#parts.limits;
+    const { deliveryDays, deliveredDays } = this.#deps.limits;
     const step: Walk['step'] = (transaction, after, before) =>
       this.#removeDeliveries(transaction, after, before);
     return [
@@ -117,13 +117,13 @@ export class DeliveryRetention {
     const ids = old.map(({ id }) => [id]);
     for (const statement of [REMOVE_ATTEMPTS, REMOVE_PAYLOAD, REMOVE_DELIVERY])
       await runForEach(transaction, statement, ids);
-    const eventsBefore = this.#firstOf(this.#parts.limits.deliveryDays);
+    const eventsBefore = this.#firstOf(this.#deps.limits.deliveryDays);
     await removeWithoutDeliveries(transaction, [...new Set(old.map(({ event }) => event))], eventsBefore);
     return rows.map(({ id }) => id);
   }
 
   #keptSince(state: DeliveryState): number {
-    const { deliveryDays, deliveredDays } = this.#parts.limits;
+    const { deliveryDays, deliveredDays } = this.#deps.limits;
     const hasSucceeded = state === 'delivered' || state === 'unhandled';
     return this.#daysAgo(hasSucceeded ? deliveredDays : deliveryDays);
   }
@@ -134,7 +134,7 @@ export class DeliveryRetention {
   }
 
   #daysAgo(days: number): number {
-    return this.#parts.clock() - days * DAY_MS;
+    return this.#deps.wallNow() - days * DAY_MS;
   }
 }
 

@@ -31,12 +31,12 @@ import {
 /** Events of one transaction. A request with more has one of its own. */
 const EVENTS_GATHERED = 1_000;
 
-export interface EventOutboxParts {
+export interface EventOutboxDeps {
   readonly commits: GroupCommit;
   readonly backlog: Pick<Backlog, 'change'>;
   readonly deliveryFeed: CommittedSteps;
   readonly auditIds: Sequence;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly randomBytes: RandomBytes;
 }
 
@@ -82,15 +82,15 @@ type Written =
 const NONE: Recipients = { addressees: [], absentees: [] };
 
 export class EventOutbox {
-  readonly #parts: EventOutboxParts;
+  readonly #deps: EventOutboxDeps;
   readonly #ids: Sequence;
   readonly #requests: Gathered<OutboxRequest, Written>;
 
-  constructor(parts: EventOutboxParts) {
-    this.#parts = parts;
-    this.#ids = new Sequence(parts.randomBytes);
+  constructor(deps: EventOutboxDeps) {
+    this.#deps = deps;
+    this.#ids = new Sequence(deps.randomBytes);
     this.#requests = new Gathered(
-      parts.commits,
+      deps.commits,
       EVENTS_GATHERED,
       (transaction, requests) => this.#write(transaction, requests),
       {
@@ -105,7 +105,7 @@ export class EventOutbox {
     const written = await this.#requests.add(request);
     if (written.kind === 'conflict') return written;
     const waiting = written.rows.flatMap(waitingOf);
-    const { backlog, deliveryFeed } = this.#parts;
+    const { backlog, deliveryFeed } = this.#deps;
     backlog.change(waiting.length);
     if (deliveryFeed.isFollowed) deliveryFeed.committed(written.rows.flatMap(stepsOf));
     return { kind: 'accepted', events: written.events, waiting };
@@ -117,7 +117,7 @@ export class EventOutbox {
       transaction,
       events.map(({ eventId }) => eventId),
     );
-    const at = this.#parts.clock();
+    const at = this.#deps.wallNow();
     const outcomes = requests.map((request) => this.#outcomeOf(request, known, at));
     const rows = outcomes.flatMap((outcome) => (outcome.kind === 'accepted' ? outcome.rows : []));
     await insertEvents(transaction, rows);
@@ -157,8 +157,8 @@ export class EventOutbox {
   }
 
   async #audit(transaction: Database, { by, entry }: AuditedOrder): Promise<void> {
-    const { auditIds, clock } = this.#parts;
-    const at = clock();
+    const { auditIds, wallNow } = this.#deps;
+    const at = wallNow();
     await insertAudit(transaction, { id: auditIds.next(at), at, by, entry });
   }
 }

@@ -21,12 +21,12 @@ import { type Addressee, deliveryId, type EventRow, insertEvents } from './event
 /** Tasks of one transaction. */
 const TASKS_GATHERED = 100;
 
-export interface TaskOutboxParts {
+export interface TaskOutboxDeps {
   readonly commits: GroupCommit;
   readonly backlog: Pick<Backlog, 'change'>;
   readonly deliveryFeed: CommittedSteps;
   readonly limits: Pick<Limits, 'tasksPendingPerTarget' | 'tasksPendingPerIntegration'>;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly randomBytes: RandomBytes;
 }
 
@@ -45,15 +45,15 @@ export type TaskAnswer =
   | { readonly kind: 'full'; readonly limit: LimitMet };
 
 export class TaskOutbox {
-  readonly #parts: TaskOutboxParts;
+  readonly #deps: TaskOutboxDeps;
   readonly #ids: Sequence;
   readonly #requests: Gathered<TaskRequest, TaskAnswer>;
 
-  constructor(parts: TaskOutboxParts) {
-    this.#parts = parts;
-    this.#ids = new Sequence(parts.randomBytes);
+  constructor(deps: TaskOutboxDeps) {
+    this.#deps = deps;
+    this.#ids = new Sequence(deps.randomBytes);
     this.#requests = new Gathered(
-      parts.commits,
+      deps.commits,
       TASKS_GATHERED,
       (transaction, requests) => this.#write(transaction, requests),
       { ownerOf: ({ event }) => event.organization },
@@ -64,7 +64,7 @@ export class TaskOutbox {
   async insert(request: TaskRequest): Promise<TaskAnswer> {
     const answer = await this.#requests.add(request);
     if (answer.kind !== 'accepted') return answer;
-    const { backlog, deliveryFeed } = this.#parts;
+    const { backlog, deliveryFeed } = this.#deps;
     backlog.change(1);
     if (deliveryFeed.isFollowed) {
       const { id, organization } = answer.waiting;
@@ -77,10 +77,10 @@ export class TaskOutbox {
   async #write(transaction: Database, requests: readonly TaskRequest[]): Promise<readonly TaskAnswer[]> {
     // What another node queues meanwhile is counted.
     await lock(transaction, ...requests.map(({ addressee }) => `tasks of ${addressee.integration}`));
-    const pending = new PendingTasks(transaction, this.#parts.limits);
+    const pending = new PendingTasks(transaction, this.#deps.limits);
     const rows: EventRow[] = [];
     const answers: TaskAnswer[] = [];
-    const at = this.#parts.clock();
+    const at = this.#deps.wallNow();
     for (const { event, addressee, arrivedAt, dueAt } of requests) {
       const limit = await pending.add(addressee);
       if (limit !== undefined) {
@@ -112,10 +112,10 @@ export class TaskOutbox {
 /** Counts of pending tasks in one transaction: each is read once, and counts what is added. */
 class PendingTasks {
   readonly #transaction: Database;
-  readonly #limits: TaskOutboxParts['limits'];
+  readonly #limits: TaskOutboxDeps['limits'];
   readonly #counts = new Map<string, number>();
 
-  constructor(transaction: Database, limits: TaskOutboxParts['limits']) {
+  constructor(transaction: Database, limits: TaskOutboxDeps['limits']) {
     this.#transaction = transaction;
     this.#limits = limits;
   }

@@ -22,11 +22,11 @@ import { credentialsPlace, type Installation, readTarget, targetKey } from './ta
 /** For the time of a call beside its wall time: dispatch before, and termination after. */
 const MARGIN_MS = 5_000;
 
-export interface CredentialLeasesParts {
+export interface CredentialLeasesDeps {
   readonly database: Database;
   readonly vault: Pick<Vault, 'open'>;
   readonly limits: Pick<Limits, 'callWallMs'>;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly randomBytes: RandomBytes;
 }
 
@@ -39,12 +39,12 @@ export interface LeasedCredentials {
 }
 
 export class CredentialLeases {
-  readonly #parts: CredentialLeasesParts;
+  readonly #deps: CredentialLeasesDeps;
   readonly #lifeMs: number;
 
-  constructor(parts: CredentialLeasesParts) {
-    this.#parts = parts;
-    this.#lifeMs = parts.limits.callWallMs + MARGIN_MS;
+  constructor(deps: CredentialLeasesDeps) {
+    this.#deps = deps;
+    this.#lifeMs = deps.limits.callWallMs + MARGIN_MS;
   }
 
   /**
@@ -53,9 +53,9 @@ export class CredentialLeases {
    * @returns undefined if there is no such target
    */
   async take(name: TargetName, held?: string): Promise<LeasedCredentials | undefined> {
-    const { database, vault, clock } = this.#parts;
-    const now = clock();
-    const lease = { id: held ?? base64url(this.#parts.randomBytes(16)), expiresAt: now + this.#lifeMs };
+    const { database, vault, wallNow } = this.#deps;
+    const now = wallNow();
+    const lease = { id: held ?? base64url(this.#deps.randomBytes(16)), expiresAt: now + this.#lifeMs };
     const isHolder = await this.#upsert(name, lease, now);
     // Read after the lease is taken: the previous holder has stored the renewed credentials by
     // then.
@@ -71,7 +71,7 @@ export class CredentialLeases {
 
   /** Releases a lease. Does nothing if it has expired or does not exist. */
   async release(name: TargetName, id: string): Promise<void> {
-    await this.#parts.database
+    await this.#deps.database
       .deleteFrom('credential_leases')
       .where((row) => row.and(targetKey(name)))
       .where('holder', '=', id)
@@ -87,7 +87,7 @@ export class CredentialLeases {
     { id, expiresAt }: { readonly id: string; readonly expiresAt: number },
     now: number,
   ): Promise<boolean> {
-    const row = await insertRowOfTarget(this.#parts.database, name, {
+    const row = await insertRowOfTarget(this.#deps.database, name, {
       table: 'credential_leases',
       column: 'holder',
       value: id,

@@ -23,19 +23,19 @@ import { type Integration, integrationLock, readIntegration } from '../integrati
 const PREFIX = 'annex_install_';
 const SHAPE = new RegExp(`^${PREFIX}[A-Za-z0-9_-]{43}$`);
 
-export interface InstallLinksParts {
+export interface InstallLinksDeps {
   readonly database: Database;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly randomBytes: RandomBytes;
   /** Numbers the entries of the audit. */
   readonly auditIds: Sequence;
 }
 
 export class InstallLinks {
-  readonly #parts: InstallLinksParts;
+  readonly #deps: InstallLinksDeps;
 
-  constructor(parts: InstallLinksParts) {
-    this.#parts = parts;
+  constructor(deps: InstallLinksDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -45,7 +45,7 @@ export class InstallLinks {
    * @throws `INTEGRATION_UNKNOWN`
    */
   async create(integration: string, by: Actor): Promise<string> {
-    const token = `${PREFIX}${base64url(this.#parts.randomBytes(32))}`;
+    const token = `${PREFIX}${base64url(this.#deps.randomBytes(32))}`;
     await this.#replace(integration, hashOf(token), 'install-link.create', by);
     return token;
   }
@@ -63,7 +63,7 @@ export class InstallLinks {
   /** The integration whose link has this token; undefined if there is none or it is private. */
   async integration(token: string): Promise<Integration | undefined> {
     if (!SHAPE.test(token)) return undefined;
-    const { database } = this.#parts;
+    const { database } = this.#deps;
     const row = await database
       .selectFrom('integrations')
       .select('name')
@@ -83,8 +83,8 @@ export class InstallLinks {
     action: AuditAction,
     by: Actor,
   ): Promise<boolean> {
-    const { database, clock, auditIds } = this.#parts;
-    const now = clock();
+    const { database, wallNow, auditIds } = this.#deps;
+    const now = wallNow();
     return inTransaction(database, async (transaction) => {
       await lock(transaction, integrationLock(name));
       const integration = await transaction

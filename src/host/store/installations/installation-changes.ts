@@ -43,7 +43,7 @@ import {
   type SealedInstallation,
 } from './target-rows.ts';
 
-export interface InstallationsParts {
+export interface InstallationsDeps {
   readonly database: Database;
   readonly vault: Vault;
   readonly limits: Pick<
@@ -54,7 +54,7 @@ export interface InstallationsParts {
     | 'lifeEventsPendingPerInstallation'
     | 'placesPerInstallation'
   >;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly randomBytes: RandomBytes;
   /** Numbers the entries of the audit. */
   readonly auditIds: Sequence;
@@ -78,10 +78,10 @@ export type OpenConfiguration = Readonly<Record<string, unknown>>;
 type Previous = { readonly status?: InstallationStatus; readonly configuration: OpenConfiguration };
 
 export class Changes {
-  readonly #parts: InstallationsParts;
+  readonly #deps: InstallationsDeps;
 
-  constructor(parts: InstallationsParts) {
-    this.#parts = parts;
+  constructor(deps: InstallationsDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -90,7 +90,7 @@ export class Changes {
    * @throws `CALL_TOO_DEEP`, and what `work` throws
    */
   async make<Result>(by: Actor, work: (change: Change) => Promise<Result>): Promise<Result> {
-    const { database, limits } = this.#parts;
+    const { database, limits } = this.#deps;
     const { callDepth: max } = limits;
     // Attack: an endless loop, in which the handler of an edit's event makes another edit.
     if (by.depth > max) {
@@ -99,22 +99,22 @@ export class Changes {
       throw new AnnexError('CALL_TOO_DEEP', message, { limit });
     }
     const { result, touched, removed } = await inTransaction(database, async (transaction) => {
-      const change = new Change(this.#parts, transaction, by);
+      const change = new Change(this.#deps, transaction, by);
       const done = await work(change);
       for (const [id, organization] of change.touched)
         await announce(transaction, 'installation', id, organization);
       for (const some of inNotices(change.removed)) await announce(transaction, 'removed', ...some);
       return { result: done, touched: change.touched, removed: change.removed };
     });
-    for (const [id, organization] of touched) this.#parts.changed(id, organization);
-    if (removed.length > 0) this.#parts.removed(removed);
+    for (const [id, organization] of touched) this.#deps.changed(id, organization);
+    if (removed.length > 0) this.#deps.removed(removed);
     return result;
   }
 }
 
 /** A change in its transaction. */
 export class Change {
-  readonly parts: InstallationsParts;
+  readonly deps: InstallationsDeps;
   readonly transaction: Database;
   readonly now: number;
   /** Changed installations, with their organizations. */
@@ -123,11 +123,11 @@ export class Change {
   readonly removed: string[] = [];
   readonly #by: Actor;
 
-  constructor(parts: InstallationsParts, transaction: Database, by: Actor) {
-    this.parts = parts;
+  constructor(deps: InstallationsDeps, transaction: Database, by: Actor) {
+    this.deps = deps;
     this.transaction = transaction;
     this.#by = by;
-    this.now = parts.clock();
+    this.now = deps.wallNow();
   }
 
   /**
@@ -158,7 +158,7 @@ export class Change {
    * @throws `INSTALLATION_BUSY`
    */
   async refuseWhileBusy(of: LifecycleEventsOf): Promise<void> {
-    const { lifeEventsPendingPerInstallation: max } = this.parts.limits;
+    const { lifeEventsPendingPerInstallation: max } = this.deps.limits;
     const used = await countPendingLifecycleEvents(this.transaction, of);
     if (used < max) return;
     throw limitError('INSTALLATION_BUSY', { name: 'lifeEventsPendingPerInstallation', max, used });
@@ -169,7 +169,7 @@ export class Change {
     const { sealedCredentials, configuration } = target;
     if (sealedCredentials === null) return configuration;
     const credentials: unknown = JSON.parse(
-      this.parts.vault.open(credentialsPlace(target), sealedCredentials),
+      this.deps.vault.open(credentialsPlace(target), sealedCredentials),
     );
     return { ...configuration, [CREDENTIALS_PROPERTY]: credentials };
   }
@@ -198,7 +198,7 @@ export class Change {
   async writeEditEvent(target: Installation, previous: Previous): Promise<void> {
     const { status } = target;
     if (!(await this.#isPaused(target))) return this.#writeEvent(target, 'setup', { status, previous });
-    const replaced = await takeHeldEdit(this.transaction, this.parts.vault, target, this.now);
+    const replaced = await takeHeldEdit(this.transaction, this.deps.vault, target, this.now);
     return this.#writeEvent(target, 'setup', { status, previous, ...replaced?.event }, { held: true });
   }
 
@@ -223,7 +223,7 @@ export class Change {
     const { installationId, level, place, organization, integration } = target;
     this.touched.set(installationId, organization);
     await insertAudit(this.transaction, {
-      id: this.parts.auditIds.next(this.now),
+      id: this.deps.auditIds.next(this.now),
       at: this.now,
       by: this.#by,
       entry: {
@@ -242,9 +242,9 @@ export class Change {
     more: Readonly<Record<string, unknown>>,
     record: Pick<LifecycleEventRecord, 'gone' | 'held'> = {},
   ): Promise<void> {
-    const eventId = lifecycleEventId(this.parts.randomBytes);
+    const eventId = lifecycleEventId(this.deps.randomBytes);
     const type = lifecycleEventType(what, target.level);
-    await insertLifecycleEvent(this.transaction, this.parts.vault, {
+    await insertLifecycleEvent(this.transaction, this.deps.vault, {
       event: { eventId, type, ...eventIds(target), ...more },
       ...record,
       eventId,

@@ -145,7 +145,7 @@ export async function setPaused(
   const pausedAt = paused ? Math.max(change.now, (before.pausedAt ?? -1) + 1) : before.pausedAt;
   const after = { ...before, status, revision, pausedAt, updatedAt: change.now } as const;
   await updateTarget(change.transaction, after);
-  if (!paused) await renewHeldEdit(change.transaction, change.parts.vault, after);
+  if (!paused) await renewHeldEdit(change.transaction, change.deps.vault, after);
   await change.audit(paused ? 'installation.pause' : 'installation.resume', after);
   return unsealed(after);
 }
@@ -206,7 +206,7 @@ export function refuseStale(
 }
 
 /** @throws `REQUEST_TOO_LARGE` */
-function refuseTooLarge({ parts }: Change, configuration: OpenConfiguration): void {
+function refuseTooLarge({ deps: parts }: Change, configuration: OpenConfiguration): void {
   const { configurationBytes: max } = parts.limits;
   const used = Buffer.byteLength(JSON.stringify(configuration));
   if (used > max) throw limitError('REQUEST_TOO_LARGE', { name: 'configurationBytes', max, used });
@@ -238,7 +238,7 @@ function patched(before: OpenConfiguration, patch: Readonly<Record<string, unkno
 
 /** A configuration as it is stored: with `oauth_credentials` sealed, apart from the rest. */
 function stored(
-  { parts }: Change,
+  { deps: parts }: Change,
   before: SealedInstallation,
   whole: OpenConfiguration,
   patch: Readonly<Record<string, unknown>>,

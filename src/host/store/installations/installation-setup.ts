@@ -57,7 +57,7 @@ export async function install(change: Change, request: InstallRequest): Promise<
   await lock(change.transaction, `organization ${organization}`);
   await refuseUninvited(change, request);
   await change.refuseWhileBusy({ integration: name, organization });
-  const target = wholeInstallation(installationId(change.parts.randomBytes));
+  const target = wholeInstallation(installationId(change.deps.randomBytes));
   const added = await addTarget(change, await change.manifest(name), {
     ...target,
     integration: name,
@@ -124,7 +124,7 @@ async function addTarget(
   manifest: PublishedManifest,
   target: NewTarget,
 ): Promise<Installation> {
-  const { parts, transaction, now } = change;
+  const { deps: parts, transaction, now } = change;
   const installation: Installation = {
     ...target,
     ...initialInstallation(manifest, target.level),
@@ -162,7 +162,7 @@ async function alreadyInstalled(change: Change, target: NewTarget): Promise<Anne
  * @throws `ORGANIZATION_FULL`
  */
 async function refuseTooManyInstallations(change: Change, organization: string): Promise<void> {
-  const { installationsPerOrganization: max } = change.parts.limits;
+  const { installationsPerOrganization: max } = change.deps.limits;
   const used = await countInstallations(change.transaction, organization);
   if (used <= max) return;
   const limit = { name: 'installationsPerOrganization', max, used } as const;
@@ -172,7 +172,7 @@ async function refuseTooManyInstallations(change: Change, organization: string):
 
 /** @throws `INSTALLATION_FULL` */
 async function refuseTooManyPlaces(change: Change, added: TargetName): Promise<void> {
-  const { placesPerInstallation: max } = change.parts.limits;
+  const { placesPerInstallation: max } = change.deps.limits;
   const used = await countTargets(change.transaction, added);
   if (used <= max) return;
   const limit = { name: 'placesPerInstallation', max, used } as const;

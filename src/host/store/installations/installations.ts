@@ -16,7 +16,7 @@ import { CREDENTIALS_PROPERTY } from '../../../model/manifest/configuration.ts';
 import type { Page } from '../../database/page.ts';
 import { readActiveVersion } from '../integrations/integration-rows.ts';
 import { ConfigurationChecks } from './configuration-checks.ts';
-import { type Change, Changes, type InstallationsParts, unsealed } from './installation-changes.ts';
+import { type Change, Changes, type InstallationsDeps, unsealed } from './installation-changes.ts';
 import {
   type EditedInstallation,
   edit,
@@ -48,14 +48,14 @@ import {
 } from './target-rows.ts';
 
 export class Installations {
-  readonly #parts: InstallationsParts;
+  readonly #deps: InstallationsDeps;
   readonly #changes: Changes;
   readonly #checks: ConfigurationChecks;
 
-  constructor(parts: InstallationsParts) {
-    this.#parts = parts;
-    this.#changes = new Changes(parts);
-    this.#checks = new ConfigurationChecks(parts.webhookUrlRefusal ?? (() => undefined));
+  constructor(deps: InstallationsDeps) {
+    this.#deps = deps;
+    this.#changes = new Changes(deps);
+    this.#checks = new ConfigurationChecks(deps.webhookUrlRefusal ?? (() => undefined));
   }
 
   /**
@@ -87,7 +87,7 @@ export class Installations {
    * @throws if its row is damaged, unless it is read `toRemove` it: then what is damaged is empty
    */
   async read(name: TargetName, use?: 'toRemove'): Promise<Installation | undefined> {
-    const target = await readTarget(this.#parts.database, name, use);
+    const target = await readTarget(this.#deps.database, name, use);
     return target && unsealed(target);
   }
 
@@ -97,7 +97,7 @@ export class Installations {
    * requirements leaves every status as it is.
    */
   async problemsOf(target: Installation): Promise<readonly ConfigurationProblem[]> {
-    const active = await readActiveVersion(this.#parts.database, target.integration);
+    const active = await readActiveVersion(this.#deps.database, target.integration);
     if (active === undefined) return [];
     // Only the presence of credentials is checked, so they stay sealed.
     const credentials = target.hasCredentials && { [CREDENTIALS_PROPERTY]: {} };
@@ -109,22 +109,22 @@ export class Installations {
 
   /** Installations in organizations, sorted by id. */
   list(query: InstallationQuery): Promise<Page<Installation>> {
-    return listInstallations(this.#parts.database, query);
+    return listInstallations(this.#deps.database, query);
   }
 
   /** Targets of one installation in spaces, or in sites; sorted by the id of the place. */
   listBelow(query: BelowQuery): Promise<Page<Installation>> {
-    return listBelow(this.#parts.database, query);
+    return listBelow(this.#deps.database, query);
   }
 
   /** Targets of all installations of an integration in spaces, or in sites. */
   listPlaces(query: PlacesQuery): Promise<Page<Installation>> {
-    return listPlaces(this.#parts.database, query);
+    return listPlaces(this.#deps.database, query);
   }
 
   /** Numbers of spaces of these installations; those without spaces are left out. */
   spaceCounts(installationIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    return countSpaces(this.#parts.database, installationIds);
+    return countSpaces(this.#deps.database, installationIds);
   }
 
   /**
@@ -134,7 +134,7 @@ export class Installations {
    * there are none
    */
   async credentialsOf(name: TargetName): Promise<() => unknown> {
-    const { database, vault } = this.#parts;
+    const { database, vault } = this.#deps;
     const sealed = (await readTarget(database, name))?.sealedCredentials ?? null;
     return () => (sealed === null ? undefined : JSON.parse(vault.open(credentialsPlace(name), sealed)));
   }

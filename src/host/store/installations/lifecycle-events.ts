@@ -91,27 +91,27 @@ export interface LifecycleEventEnd {
   readonly called: boolean;
 }
 
-export interface LifecycleEventsParts {
+export interface LifecycleEventsDeps {
   readonly database: Database;
   readonly vault: Vault;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly limits: Pick<Limits, 'lifeEventDays' | 'callWallMs' | 'firstByteMs'>;
 }
 
 export class LifecycleEvents {
-  readonly #parts: LifecycleEventsParts;
+  readonly #deps: LifecycleEventsDeps;
   readonly #leaseMs: number;
 
-  constructor(parts: LifecycleEventsParts) {
-    this.#parts = parts;
-    const { callWallMs, firstByteMs } = parts.limits;
+  constructor(deps: LifecycleEventsDeps) {
+    this.#deps = deps;
+    const { callWallMs, firstByteMs } = deps.limits;
     // A call may wait for its place as long as for its first byte.
     this.#leaseMs = callWallMs + firstByteMs + MARGIN_MS;
   }
 
   /** Installations with pending events, sorted by id. */
   waitingInstallations(request: PageRequest): Promise<Page<string>> {
-    return waitingPage(this.#parts.database, request);
+    return waitingPage(this.#deps.database, request);
   }
 
   /**
@@ -119,7 +119,7 @@ export class LifecycleEvents {
    * is not paused, and no event of the installation is in flight.
    */
   dueInstallations(request: PageRequest): Promise<Page<string>> {
-    return duePage(this.#parts.database, request, this.#bounds());
+    return duePage(this.#deps.database, request, this.#bounds());
   }
 
   /**
@@ -128,7 +128,7 @@ export class LifecycleEvents {
    * end of the pause; events of other targets overtake them.
    */
   async first(installationId: string): Promise<FirstLifecycleEvent | undefined> {
-    const row = await firstDeliverable(this.#parts.database, installationId, this.#bounds());
+    const row = await firstDeliverable(this.#deps.database, installationId, this.#bounds());
     if (row === undefined) return undefined;
     return {
       eventId: row.event_id,
@@ -147,11 +147,11 @@ export class LifecycleEvents {
    *   or another event of the installation is in flight
    */
   async claim(first: FirstLifecycleEvent): Promise<ClaimedLifecycleEvent | undefined> {
-    const { database, vault, clock } = this.#parts;
+    const { database, vault, wallNow } = this.#deps;
     if (first.leasedUntil !== undefined) return undefined;
     const row = await database
       .updateTable('life_events')
-      .set({ lease_until: clock() + this.#leaseMs, fence: first.fence + 1 })
+      .set({ lease_until: wallNow() + this.#leaseMs, fence: first.fence + 1 })
       .where('event_id', '=', first.eventId)
       .where('state', '=', 'pending')
       .where('fence', '=', first.fence)
@@ -177,7 +177,7 @@ export class LifecycleEvents {
 
   /** Gives a claim back without an outcome. Does nothing if it is lost. */
   async release({ eventId, fence }: Claim): Promise<void> {
-    await this.#parts.database
+    await this.#deps.database
       .updateTable('life_events')
       .set({ lease_until: null })
       .where('event_id', '=', eventId)
@@ -190,7 +190,7 @@ export class LifecycleEvents {
    * lease is of a process that has ended.
    */
   async recover(): Promise<void> {
-    await this.#parts.database
+    await this.#deps.database
       .updateTable('life_events')
       .set({ lease_until: null })
       .where('lease_until', 'is not', null)
@@ -208,7 +208,7 @@ export class LifecycleEvents {
       outcome: outcome.slice(0, OUTCOME_CHARS_MAX),
       attempts: event.attempts + (called ? 1 : 0),
       sealed_record: '',
-      finished_at: this.#parts.clock(),
+      finished_at: this.#deps.wallNow(),
     });
   }
 
@@ -228,7 +228,7 @@ export class LifecycleEvents {
   /** Newest first. */
   async list(query: PageRequest & { readonly installationId: string }): Promise<Page<LifecycleEventEntry>> {
     const { installationId, cursor, limit } = query;
-    let select = this.#parts.database
+    let select = this.#deps.database
       .selectFrom('life_events')
       .selectAll()
       .where('installation_id', '=', installationId);
@@ -241,7 +241,7 @@ export class LifecycleEvents {
   }
 
   async read(eventId: string): Promise<LifecycleEventEntry | undefined> {
-    const row = await this.#parts.database
+    const row = await this.#deps.database
       .selectFrom('life_events')
       .selectAll()
       .where('event_id', '=', eventId)
@@ -260,7 +260,7 @@ export class LifecycleEvents {
 
   /** Number of pending events. */
   async waiting(): Promise<number> {
-    const { count } = await this.#parts.database
+    const { count } = await this.#deps.database
       .selectFrom('life_events')
       .select(({ fn }) => fn.countAll().as('count'))
       .where('state', '=', 'pending')
@@ -270,11 +270,11 @@ export class LifecycleEvents {
 
   /** Removes events finished more than `lifeEventDays` ago, a bounded number of rows. */
   async prune(): Promise<void> {
-    const { database, clock, limits } = this.#parts;
+    const { database, wallNow, limits } = this.#deps;
     const rows = await database
       .selectFrom('life_events')
       .select('event_id')
-      .where('finished_at', '<', clock() - limits.lifeEventDays * DAY_MS)
+      .where('finished_at', '<', wallNow() - limits.lifeEventDays * DAY_MS)
       .orderBy('finished_at')
       .limit(ROWS_PER_PRUNING)
       .execute();
@@ -285,7 +285,7 @@ export class LifecycleEvents {
 
   /** Writes an outcome and ends the lease, in one statement. */
   async #settle(claim: Claim, outcome: Updateable<Tables['life_events']>): Promise<boolean> {
-    const { numUpdatedRows } = await this.#parts.database
+    const { numUpdatedRows } = await this.#deps.database
       .updateTable('life_events')
       .set({ ...outcome, lease_until: null })
       .where('event_id', '=', claim.eventId)
@@ -299,7 +299,7 @@ export class LifecycleEvents {
   }
 
   #bounds(): LeaseBounds {
-    const now = this.#parts.clock();
+    const now = this.#deps.wallNow();
     return { now, latest: now + 2 * this.#leaseMs };
   }
 }

@@ -16,16 +16,16 @@ const KEPT_MS = 15 * 60_000;
 /** Expired rows that one call removes: no call pays for a flood of earlier ones. */
 const ROWS_PER_PRUNING = 100;
 
-export interface UsedOAuthStatesParts {
+export interface UsedOAuthStatesDeps {
   readonly database: Database;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
 }
 
 export class UsedOAuthStates {
-  readonly #parts: UsedOAuthStatesParts;
+  readonly #deps: UsedOAuthStatesDeps;
 
-  constructor(parts: UsedOAuthStatesParts) {
-    this.#parts = parts;
+  constructor(deps: UsedOAuthStatesDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -36,8 +36,8 @@ export class UsedOAuthStates {
    * @returns false if the state was used before, or there is no such target
    */
   async spend(name: TargetName, digest: string): Promise<boolean> {
-    const { database, clock } = this.#parts;
-    const now = clock();
+    const { database, wallNow } = this.#deps;
+    const now = wallNow();
     await this.#prune(now);
     const row = await insertRowOfTarget(database, name, {
       table: 'spent_states',
@@ -53,7 +53,7 @@ export class UsedOAuthStates {
 
   /** Whether a state of a target was used before. */
   async isSpent({ installationId, level, place }: TargetName, digest: string): Promise<boolean> {
-    const row = await this.#parts.database
+    const row = await this.#deps.database
       .selectFrom('spent_states')
       .select('digest')
       .where('installation_id', '=', installationId)
@@ -65,7 +65,7 @@ export class UsedOAuthStates {
   }
 
   async #prune(now: number): Promise<void> {
-    const { database } = this.#parts;
+    const { database } = this.#deps;
     const over = await database
       .selectFrom('spent_states')
       .select(['installation_id', 'level', 'place', 'digest'])

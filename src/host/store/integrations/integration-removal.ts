@@ -25,13 +25,13 @@ export interface CanceledTaskFeed {
   committed(tasks: readonly (CanceledTask & { readonly step: 'ended' })[]): void;
 }
 
-export interface IntegrationRemovalParts {
+export interface IntegrationRemovalDeps {
   readonly database: Database;
   /** Counts pending deliveries. */
   readonly backlog: { change(by: number): void };
   readonly deliveryFeed: CanceledTaskFeed;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** Numbers the audit entries. */
   readonly auditIds: Sequence;
 }
@@ -43,11 +43,11 @@ export interface IntegrationRemovalParts {
  * @throws `INTEGRATION_UNKNOWN`, `INTEGRATION_INSTALLED`
  */
 export async function removeIntegration(
-  { database, backlog, deliveryFeed, clock, auditIds }: IntegrationRemovalParts,
+  { database, backlog, deliveryFeed, wallNow, auditIds }: IntegrationRemovalDeps,
   { name: integration, organization: owner }: Pick<Integration, 'name' | 'organization'>,
   { cascade, by }: { readonly cascade: boolean; readonly by: Actor },
 ): Promise<readonly string[]> {
-  const now = clock();
+  const now = wallNow();
   const removed = await inTransaction(database, async (transaction) => {
     await lock(transaction, integrationLock(integration));
     const before = await readIntegration(transaction, integration);

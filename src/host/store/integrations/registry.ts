@@ -52,14 +52,14 @@ import { readLoweredLimits, writeLoweredLimits } from './limit-rows.ts';
 import { pruneVersions } from './removal-rows.ts';
 import { addSecrets, listSecrets, openSecrets, replaceSecrets } from './secret-rows.ts';
 
-export interface RegistryParts {
+export interface RegistryDeps {
   readonly database: Database;
   readonly vault: Vault;
   readonly limits: Limits;
   /** Counts pending deliveries. */
   readonly backlog: { change(by: number): void };
   readonly deliveryFeed: CanceledTaskFeed;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly randomBytes: RandomBytes;
   /** Numbers the audit entries. */
   readonly auditIds: Sequence;
@@ -93,10 +93,10 @@ export interface Published {
 }
 
 export class Registry {
-  readonly #parts: RegistryParts;
+  readonly #deps: RegistryDeps;
 
-  constructor(parts: RegistryParts) {
-    this.#parts = parts;
+  constructor(deps: RegistryDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -110,9 +110,9 @@ export class Registry {
     { manifest, secrets, overwriteSecrets = false, images = [], ...code }: Publication,
     by: Actor,
   ): Promise<Published | undefined> {
-    const { database, vault, limits, clock, randomBytes, auditIds } = this.#parts;
+    const { database, vault, limits, wallNow, randomBytes, auditIds } = this.#deps;
     const { name, organization } = manifest;
-    const now = clock();
+    const now = wallNow();
     const secret = vault.seal(integrationSecretPlace(name), signingSecret(randomBytes));
     const fresh = { sealedSigningSecret: secret, endpointKey: endpointKey(randomBytes) };
     const storeSecrets = overwriteSecrets ? replaceSecrets : addSecrets;
@@ -136,17 +136,17 @@ export class Registry {
       await announceVersion(transaction, name);
       return { version: taken, keptSecrets };
     });
-    this.#parts.versionChanged(name);
+    this.#deps.versionChanged(name);
     return done;
   }
 
   integration(name: string): Promise<Integration | undefined> {
-    return readIntegration(this.#parts.database, name);
+    return readIntegration(this.#deps.database, name);
   }
 
   /** Secrets that would keep a stored value if this were published now. */
   async keptSecrets({ manifest, secrets, overwriteSecrets }: Publication): Promise<readonly string[]> {
-    const { database, vault } = this.#parts;
+    const { database, vault } = this.#deps;
     if (overwriteSecrets) return [];
     const stored = await openSecrets(database, vault, manifest.name, [...secrets.keys()]);
     return [...stored].filter(([name, value]) => value !== secrets.get(name)).map(([name]) => name);
@@ -154,31 +154,31 @@ export class Registry {
 
   /** Names of the secrets of an integration that have a value. */
   async secretNames(name: string): Promise<readonly string[]> {
-    return (await listSecrets(this.#parts.database, name)).map((secret) => secret.name);
+    return (await listSecrets(this.#deps.database, name)).map((secret) => secret.name);
   }
 
   /** Whether an organization has installed it. */
   isInstalledIn(integration: string, organization: string): Promise<boolean> {
-    return isInstalledIn(this.#parts.database, integration, organization);
+    return isInstalledIn(this.#deps.database, integration, organization);
   }
 
   /** Sorted by name; with `visibleTo`, only integrations that this organization can see. */
   integrations(query: PageRequest & { readonly visibleTo?: string | undefined }): Promise<Page<Integration>> {
-    return listIntegrations(this.#parts.database, query);
+    return listIntegrations(this.#deps.database, query);
   }
 
   version(integration: string, number: number): Promise<Version | undefined> {
-    return readVersion(this.#parts.database, integration, number);
+    return readVersion(this.#deps.database, integration, number);
   }
 
   /** An image of a version. @param path from the folder of the manifest */
   image(integration: string, number: number, path: string): Promise<Uint8Array | undefined> {
-    return readImageRow(this.#parts.database, { integration, number }, path);
+    return readImageRow(this.#deps.database, { integration, number }, path);
   }
 
   /** Newest first. */
   versions(query: PageRequest & { readonly integration: string }): Promise<Page<Omit<Version, 'manifest'>>> {
-    return listVersions(this.#parts.database, query);
+    return listVersions(this.#deps.database, query);
   }
 
   /**
@@ -189,8 +189,8 @@ export class Registry {
    * @throws `INTEGRATION_UNKNOWN`, `VERSION_UNKNOWN`
    */
   async activate(integration: string, number: number, by: Actor): Promise<void> {
-    const { database, clock, auditIds } = this.#parts;
-    const now = clock();
+    const { database, wallNow, auditIds } = this.#deps;
+    const now = wallNow();
     await inTransaction(database, async (transaction) => {
       await lock(transaction, integrationLock(integration));
       const before = await readIntegration(transaction, integration);
@@ -207,12 +207,12 @@ export class Registry {
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
       await announceVersion(transaction, integration);
     });
-    this.#parts.versionChanged(integration);
+    this.#deps.versionChanged(integration);
   }
 
   /** Limits that are lowered for an integration; undefined if there is no such integration. */
   loweredLimits(integration: string): Promise<LoweredLimits | undefined> {
-    return readLoweredLimits(this.#parts.database, integration);
+    return readLoweredLimits(this.#deps.database, integration);
   }
 
   /**
@@ -220,8 +220,8 @@ export class Registry {
    * `INTEGRATION_UNKNOWN`
    */
   async lowerLimits(integration: string, lowered: LoweredLimits, by: Actor): Promise<void> {
-    const { database, clock, auditIds } = this.#parts;
-    const now = clock();
+    const { database, wallNow, auditIds } = this.#deps;
+    const now = wallNow();
     await inTransaction(database, async (transaction) => {
       await lock(transaction, integrationLock(integration));
       const before = await readIntegration(transaction, integration);
@@ -233,7 +233,7 @@ export class Registry {
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
       await announce(transaction, 'integration', integration);
     });
-    this.#parts.changed(integration);
+    this.#deps.changed(integration);
   }
 
   /**
@@ -252,10 +252,10 @@ export class Registry {
     { cascade }: { readonly cascade: boolean },
     by: Actor,
   ): Promise<void> {
-    const { database } = this.#parts;
-    const tenants = await removeIntegration(this.#parts, owned, { cascade, by });
-    this.#parts.versionChanged(owned.name);
-    this.#parts.removed(tenants);
+    const { database } = this.#deps;
+    const tenants = await removeIntegration(this.#deps, owned, { cascade, by });
+    this.#deps.versionChanged(owned.name);
+    this.#deps.removed(tenants);
     // After the transaction, for which other writers wait: logs are by far the most rows, and no
     // principal can read them any more. `Logs.sweep` removes those that a crash leaves here.
     await deleteLogs(database, tenants);
@@ -276,6 +276,6 @@ export class Registry {
     const at = key.lastIndexOf('@');
     const number = Number(key.slice(at + 1));
     if (at < 1 || !Number.isSafeInteger(number)) return undefined;
-    return readCode(this.#parts.database, column, key.slice(0, at), number);
+    return readCode(this.#deps.database, column, key.slice(0, at), number);
   }
 }

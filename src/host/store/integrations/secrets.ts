@@ -22,11 +22,11 @@ import type { Vault } from '../vault/vault.ts';
 import { type Integration, integrationLock, readIntegration, readVersion } from './integration-rows.ts';
 import { deleteSecret, listSecrets, upsertSecrets } from './secret-rows.ts';
 
-export interface SecretsParts {
+export interface SecretsDeps {
   readonly database: Database;
   readonly vault: Vault;
   readonly limits: Limits;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** Numbers the entries of the audit. */
   readonly auditIds: Sequence;
   /** Invalidates what is cached of an integration. Called after the commit, before its answer. */
@@ -51,17 +51,17 @@ export interface SecretState {
 export type OwnedIntegration = Pick<Integration, 'name' | 'organization'>;
 
 export class Secrets {
-  readonly #parts: SecretsParts;
+  readonly #deps: SecretsDeps;
 
-  constructor(parts: SecretsParts) {
-    this.#parts = parts;
+  constructor(deps: SecretsDeps) {
+    this.#deps = deps;
   }
 
   /**
    * All secrets that are declared or have a value, sorted by name. @throws `INTEGRATION_UNKNOWN`
    */
   list(integration: OwnedIntegration): Promise<SecretState[]> {
-    return inTransaction(this.#parts.database, async (transaction) => {
+    return inTransaction(this.#deps.database, async (transaction) => {
       const declared = await declaredBy(transaction, integration);
       const set = await listSecrets(transaction, integration.name);
       const known = new Map(set.map((record) => [record.name, record]));
@@ -86,8 +86,8 @@ export class Secrets {
     values: Readonly<Record<string, unknown>>,
     by: Actor,
   ): Promise<void> {
-    const { vault, limits, clock } = this.#parts;
-    const now = clock();
+    const { vault, limits, wallNow } = this.#deps;
+    const now = wallNow();
     await this.#change(integration, by, async (transaction) => {
       const declared = await declaredBy(transaction, integration);
       const checked = checkSecrets({ declared, values, limits });
@@ -133,8 +133,8 @@ export class Secrets {
     by: Actor,
     work: (transaction: Database) => Promise<NonNullable<AuditEntry['details']>>,
   ): Promise<void> {
-    const { database, clock, auditIds, changed } = this.#parts;
-    const now = clock();
+    const { database, wallNow, auditIds, changed } = this.#deps;
+    const now = wallNow();
     await inTransaction(database, async (transaction) => {
       await lock(transaction, integrationLock(name));
       const details = await work(transaction);

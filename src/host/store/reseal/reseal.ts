@@ -34,7 +34,7 @@ export interface ResealNote {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-export interface ResealParts {
+export interface ResealDeps {
   readonly database: Database;
   readonly vault: Vault;
   /** One node at a time reseals. */
@@ -49,17 +49,17 @@ interface SealedValue {
 }
 
 export class Reseal {
-  readonly #parts: ResealParts;
+  readonly #deps: ResealDeps;
   #stopping = false;
   #running: Promise<void> | undefined;
 
-  constructor(parts: ResealParts) {
-    this.#parts = parts;
+  constructor(deps: ResealDeps) {
+    this.#deps = deps;
   }
 
   /** Starts; ends at once if there is nothing to do. Never rejects: failures are reported. */
   start(): Promise<void> {
-    this.#running ??= this.#parts.engine
+    this.#running ??= this.#deps.engine
       .unlessElsewhere('resealing', (goesOn) => this.#run(goesOn))
       .then(() => undefined)
       .catch((cause: unknown) => {
@@ -77,7 +77,7 @@ export class Reseal {
   }
 
   async #run(goesOn: GoesOn): Promise<void> {
-    const { database, vault } = this.#parts;
+    const { database, vault } = this.#deps;
     // A ring of one key cannot open values sealed with another one.
     if (vault.keys.length === 1) return;
     const before = await keysInUse(database);
@@ -121,7 +121,7 @@ export class Reseal {
 
   /** The next values sealed with another key, in the order of their rows. */
   async #older({ table, column, key }: SealedColumn, after: RowKey | undefined): Promise<SealedValue[]> {
-    const { database, vault } = this.#parts;
+    const { database, vault } = this.#deps;
     let query = byName(database)
       .selectFrom(table)
       .select([...key, column])
@@ -146,7 +146,7 @@ export class Reseal {
       return resealed === undefined ? [] : [{ row, sealed, resealed }];
     });
     if (renewed.length === 0) return 0;
-    return inTransaction(this.#parts.database, async (transaction) => {
+    return inTransaction(this.#deps.database, async (transaction) => {
       let replaced = 0;
       for (const { row, sealed, resealed } of renewed) {
         let update = byName(transaction)
@@ -165,7 +165,7 @@ export class Reseal {
 
   /** @returns undefined if the value cannot be opened */
   #resealed(column: SealedColumn, row: RowKey, sealed: string): string | undefined {
-    const { vault } = this.#parts;
+    const { vault } = this.#deps;
     const place = column.place(row);
     try {
       const text = vault.open(place, sealed);
@@ -177,6 +177,6 @@ export class Reseal {
   }
 
   #report(level: ResealNote['level'], message: string, details: ResealNote['details']): void {
-    this.#parts.report({ level, message, details });
+    this.#deps.report({ level, message, details });
   }
 }

@@ -49,12 +49,12 @@ export const OWN_SECRET_CHARS_MIN = 24;
 export const OWN_SECRET_CHARS_MAX = 256;
 export const OWN_SECRET = /^[\x21-\x7e]*$/;
 
-export interface WebhookSecretsParts {
+export interface WebhookSecretsDeps {
   readonly database: Database;
   readonly vault: Vault;
   /** Targets that need their first secret at the same time share commits. */
   readonly commits: GroupCommit;
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   readonly randomBytes: RandomBytes;
   /** Numbers the entries of the audit. */
   readonly auditIds: Sequence;
@@ -75,7 +75,7 @@ interface Opened {
 }
 
 export class WebhookSecrets {
-  readonly #parts: WebhookSecretsParts;
+  readonly #deps: WebhookSecretsDeps;
   /**
    * By installation, then by level and place, so that all entries of an installation are dropped at
    * once.
@@ -92,8 +92,8 @@ export class WebhookSecrets {
   /** Reads in flight, shared by concurrent callers. */
   readonly #reading = new Map<string, Promise<Opened>>();
 
-  constructor(parts: WebhookSecretsParts) {
-    this.#parts = parts;
+  constructor(deps: WebhookSecretsDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -105,7 +105,7 @@ export class WebhookSecrets {
   async signing(name: TargetName): Promise<readonly string[]> {
     const opened = this.#openedOf(name) ?? (await this.#read(name));
     const { alone, both } = opened;
-    return both !== undefined && this.#parts.clock() < both.until ? both.secrets : alone;
+    return both !== undefined && this.#deps.wallNow() < both.until ? both.secrets : alone;
   }
 
   /**
@@ -114,7 +114,7 @@ export class WebhookSecrets {
    */
   reveal(name: TargetName, by: Actor): Promise<WebhookSecret> {
     return this.#change(name, by, async (transaction, now) => {
-      const { vault } = this.#parts;
+      const { vault } = this.#deps;
       await insertWebhookSecret(transaction, vault, name, { secret: this.#fresh(), createdAt: now });
       const secret = await readWebhookSecret(transaction, vault, name, { now });
       if (secret === undefined) throw unknownTarget(name);
@@ -129,7 +129,7 @@ export class WebhookSecrets {
    */
   rotate(name: TargetName, { secret: own, overlapMs = 0 }: Rotation, by: Actor): Promise<WebhookSecret> {
     return this.#change(name, by, async (transaction, now) => {
-      const { vault } = this.#parts;
+      const { vault } = this.#deps;
       const before = await readWebhookSecret(transaction, vault, name, { now, use: 'toReplace' });
       const fresh = own ?? this.#fresh();
       // Rotating to the same secret leaves only one.
@@ -199,8 +199,8 @@ export class WebhookSecrets {
   }
 
   async #readOrMake(name: TargetName): Promise<Opened> {
-    const { database, vault, commits, clock } = this.#parts;
-    const now = clock();
+    const { database, vault, commits, wallNow } = this.#deps;
+    const now = wallNow();
     const found = await readWebhookSecret(database, vault, name, { now });
     if (found !== undefined) return openedOf(found);
     const made = await commits.run(async (transaction) => {
@@ -220,9 +220,9 @@ export class WebhookSecrets {
       now: number,
     ) => Promise<{ secret: WebhookSecret; entry: Pick<AuditEntry, 'action' | 'details'> }>,
   ): Promise<WebhookSecret> {
-    const { database, clock, auditIds } = this.#parts;
+    const { database, wallNow, auditIds } = this.#deps;
     const secret = await inTransaction(database, async (transaction) => {
-      const now = clock();
+      const now = wallNow();
       const target = await hold(transaction, name);
       const { secret, entry } = await work(transaction, now);
       const { installationId, level, place, organization, integration } = target;
@@ -238,7 +238,7 @@ export class WebhookSecrets {
   }
 
   #fresh(): string {
-    return signingSecret(this.#parts.randomBytes);
+    return signingSecret(this.#deps.randomBytes);
   }
 }
 

@@ -17,7 +17,7 @@ const BODY_BYTES_MAX = 2 * 1024 * 1024;
 /** Bytes that wait for a page that does not read, before it is cut off. */
 const WAITING_BYTES_MAX = 8 * 1024 * 1024;
 
-interface PageServerParts {
+interface PageServerDeps {
   readonly port: number;
   /** First segment of every path. */
   readonly token: string;
@@ -31,21 +31,21 @@ interface PageServer {
   close(): Promise<void>;
 }
 
-export async function startPageServer(parts: PageServerParts): Promise<PageServer> {
+export async function startPageServer(deps: PageServerDeps): Promise<PageServer> {
   const server = fastify({ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true });
   const port = () => (server.server.address() as AddressInfo).port;
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(PAGE_HEADERS);
-    const refusal = pageRefusal(request, { port: port(), token: parts.token });
+    const refusal = pageRefusal(request, { port: port(), token: deps.token });
     if (refusal !== undefined) await reply.code(refusal.status).send(errorBody(refusal.message));
   });
   server.setErrorHandler((error, _request, reply) => answerError(error, reply));
-  server.register(async (routes) => registerRoutes(routes, parts), { prefix: '/:token' });
-  await server.listen({ port: await freePort(parts.port), host: '127.0.0.1' });
-  return { url: `http://127.0.0.1:${port()}/${parts.token}/`, close: () => server.close() };
+  server.register(async (routes) => registerRoutes(routes, deps), { prefix: '/:token' });
+  await server.listen({ port: await freePort(deps.port), host: '127.0.0.1' });
+  return { url: `http://127.0.0.1:${port()}/${deps.token}/`, close: () => server.close() };
 }
 
-function registerRoutes(routes: FastifyInstance, { feed, operations }: PageServerParts): void {
+function registerRoutes(routes: FastifyInstance, { feed, operations }: PageServerDeps): void {
   routes.get('/', (_request, reply) => reply.type('text/html; charset=utf-8').send(DOCUMENT));
   routes.get('/page.js', async (_request, reply) =>
     reply.type('text/javascript; charset=utf-8').send((await pageFiles()).script),

@@ -42,10 +42,10 @@ function decoded(text: string): string {
 }
 
 test('random texts are decoded, or refused, as in Node', async () => {
-  const chance = new Chance(11);
+  const random = new Chance(11);
   const texts = Array.from({ length: 6_000 }, () => {
-    const pieces = chance.once(6) ? PIECES : PIECES.slice(0, GOOD_PIECES);
-    return Array.from({ length: chance.below(10) }, () => chance.pick(pieces)).join('');
+    const pieces = random.once(6) ? PIECES : PIECES.slice(0, GOOD_PIECES);
+    return Array.from({ length: random.below(10) }, () => random.pick(pieces)).join('');
   });
   const expected = texts.map(decoded);
   expect(

@@ -111,11 +111,11 @@ test('an empty part may share its last line break with the boundary', () => {
 });
 
 /** Inputs of real clients: heads of undici, browsers and curl; bytes that look like multipart. */
-function saneBody(chance: Chance): { parts: Sent[]; boundary: string } {
-  const boundary = chance.pick(['b', '----formdata-undici-012345678901', 'a.b-c_d', "x'()+_,-./:=?y"]);
-  const parts = Array.from({ length: chance.below(6) + 1 }, (_, i) => {
-    const name = `${chance.pick(['event', 'fetch-body', 'a b', 'ümlaut', 'a%22b', '; name=x', 'a=b'])}-${i}`;
-    const filename = chance.pick([
+function saneBody(random: Chance): { parts: Sent[]; boundary: string } {
+  const boundary = random.pick(['b', '----formdata-undici-012345678901', 'a.b-c_d', "x'()+_,-./:=?y"]);
+  const parts = Array.from({ length: random.below(6) + 1 }, (_, i) => {
+    const name = `${random.pick(['event', 'fetch-body', 'a b', 'ümlaut', 'a%22b', '; name=x', 'a=b'])}-${i}`;
+    const filename = random.pick([
       'x.txt',
       '',
       '; name=environment',
@@ -125,17 +125,17 @@ function saneBody(chance: Chance): { parts: Sent[]; boundary: string } {
       'naïve.txt',
       'C:\\x.txt',
     ]);
-    const parameters = [`name="${name}"`, ...(chance.once(2) ? [`filename="${filename}"`] : [])];
-    if (chance.once(3)) parameters.reverse();
+    const parameters = [`name="${name}"`, ...(random.once(2) ? [`filename="${filename}"`] : [])];
+    if (random.once(3)) parameters.reverse();
     const lines = [
-      `${chance.pick(['content-disposition', 'Content-Disposition'])}: form-data; ${parameters.join('; ')}`,
+      `${random.pick(['content-disposition', 'Content-Disposition'])}: form-data; ${parameters.join('; ')}`,
     ];
-    if (chance.once(2))
-      lines.push(`content-type: ${chance.pick(['text/plain', 'application/octet-stream'])}`);
-    if (chance.once(4)) lines.reverse();
+    if (random.once(2))
+      lines.push(`content-type: ${random.pick(['text/plain', 'application/octet-stream'])}`);
+    if (random.once(4)) lines.reverse();
     const bytes = Buffer.from(
-      Array.from({ length: chance.below(8) }, () =>
-        chance.pick(['x', '\r\n', '--', '\r\n--', '\0', 'é', '"', '\r']),
+      Array.from({ length: random.below(8) }, () =>
+        random.pick(['x', '\r\n', '--', '\r\n--', '\0', 'é', '"', '\r']),
       ).join(''),
     );
     return { head: lines.join('\r\n'), bytes };
@@ -164,9 +164,9 @@ function readWithBusboy(body: Buffer, contentType: string): Promise<[string, str
 }
 
 test(`${CASES} sane bodies are read as @fastify/busboy reads them`, async () => {
-  const chance = new Chance(0xa22e);
+  const random = new Chance(0xa22e);
   for (let i = 0; i < CASES; i++) {
-    const { parts, boundary } = saneBody(chance);
+    const { parts, boundary } = saneBody(random);
     const contentType = `multipart/form-data; boundary="${boundary}"`;
     expect(boundaryOf(contentType)).toBe(boundary);
     const body = bodyOf(parts, boundary);

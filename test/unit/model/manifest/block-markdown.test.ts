@@ -81,18 +81,18 @@ describe('a block', () => {
       '- ',
       '> ',
     ];
-    const chance = new Chance(2_026);
-    const text = () => Array.from({ length: chance.below(12) }, () => chance.pick(more)).join('');
+    const random = new Chance(2_026);
+    const text = () => Array.from({ length: random.below(12) }, () => random.pick(more)).join('');
     const value = (depth = 0): unknown => {
-      const kind = chance.below(depth < 3 ? 7 : 5);
-      if (kind === 5) return Array.from({ length: chance.below(4) }, () => value(depth + 1));
+      const kind = random.below(depth < 3 ? 7 : 5);
+      if (kind === 5) return Array.from({ length: random.below(4) }, () => value(depth + 1));
       if (kind === 6)
-        return Object.fromEntries(Array.from({ length: chance.below(4) }, () => [text(), value(depth + 1)]));
-      return [text(), chance.below(1_000) / 7, true, null, -0.5][kind];
+        return Object.fromEntries(Array.from({ length: random.below(4) }, () => [text(), value(depth + 1)]));
+      return [text(), random.below(1_000) / 7, true, null, -0.5][kind];
     };
     for (let at = 0; at < 3_000; at += 1) {
-      const rest = Array.from({ length: chance.below(5) }, () => [text(), value()] as const);
-      const props = Object.fromEntries([...rest, ['content', chance.once(5) ? value() : text()]]);
+      const rest = Array.from({ length: random.below(5) }, () => [text(), value()] as const);
+      const props = Object.fromEntries([...rest, ['content', random.once(5) ? value() : text()]]);
       const [found, ...others] = read(blockToMarkdown(MERMAID, props));
       expect(others).toEqual([]);
       expect(found?.props).toEqual(props);

@@ -27,10 +27,10 @@ export interface IntegrityNote {
   readonly details: object;
 }
 
-export interface IntegrityParts {
+export interface IntegrityDeps {
   readonly file: string;
   /** Milliseconds since 1970. */
-  readonly clock: () => number;
+  readonly wallNow: () => number;
   /** Receives the result of each check, for the log. */
   note(note: IntegrityNote): void;
   /** Up to so many pages, the check runs in this process. */
@@ -40,7 +40,7 @@ export interface IntegrityParts {
 }
 
 export class Integrity {
-  readonly #parts: IntegrityParts;
+  readonly #deps: IntegrityDeps;
   readonly #damaged = new Map<string, readonly string[]>();
   #state: Omit<IntegrityState, 'damagedTables'> = {
     integrity: 'checking',
@@ -52,8 +52,8 @@ export class Integrity {
   #running: { readonly child: ChildProcess; readonly over: Promise<void> } | undefined;
   #isStopped = false;
 
-  constructor(parts: IntegrityParts) {
-    this.#parts = parts;
+  constructor(deps: IntegrityDeps) {
+    this.#deps = deps;
   }
 
   get state(): IntegrityState {
@@ -69,8 +69,8 @@ export class Integrity {
   /** Never rejects. */
   async check(): Promise<void> {
     if (this.#running !== undefined || this.#isStopped) return this.#running?.over;
-    const { file, clock, pagesAtOnce = PAGES_AT_ONCE } = this.#parts;
-    const startedAt = clock();
+    const { file, wallNow, pagesAtOnce = PAGES_AT_ONCE } = this.#deps;
+    const startedAt = wallNow();
     const checked = new Map<string, CheckedTable>();
     const take = (table: CheckedTable) => this.#take(table, checked);
     try {
@@ -91,7 +91,7 @@ export class Integrity {
   }
 
   async #inProcess(take: (table: CheckedTable) => void): Promise<void> {
-    const { file, checkMs = CHECK_MS } = this.#parts;
+    const { file, checkMs = CHECK_MS } = this.#deps;
     const child = fork(PROGRAM, [file, this.#last], { execArgv: [], stdio: 'ignore' });
     lowestPriority(child);
     child.on('message', (table) => take(table as CheckedTable));
@@ -116,12 +116,12 @@ export class Integrity {
   }
 
   #conclude(checked: ReadonlyMap<string, CheckedTable>, startedAt: number): void {
-    const checkedAt = this.#parts.clock();
+    const checkedAt = this.#deps.wallNow();
     const of = checked.values().next().value?.of ?? 0;
     const isWhole = of > 0 && checked.size === of;
     const integrity = this.#damaged.size > 0 ? 'damaged' : isWhole ? 'sound' : 'unfinished';
     this.#state = { integrity, checkedAt, tables: { checked: checked.size, of } };
-    this.#parts.note(noteOf(this.state, this.#damaged, checkedAt - startedAt));
+    this.#deps.note(noteOf(this.state, this.#damaged, checkedAt - startedAt));
   }
 }
 

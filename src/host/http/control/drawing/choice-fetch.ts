@@ -20,7 +20,7 @@ import type { Caller } from '../../../calls/call.ts';
 import type { CallLog } from '../../../calls/call-log.ts';
 import { type Egress, EgressError } from '../../../egress/egress.ts';
 
-export interface ChoiceFetchParts {
+export interface ChoiceFetchDeps {
   readonly egress: Pick<Egress, 'fetch'>;
   /** Logs why choices could not be read. */
   readonly observer: Pick<CallLog, 'log'>;
@@ -28,10 +28,10 @@ export interface ChoiceFetchParts {
 }
 
 export class ChoiceFetch {
-  readonly #parts: ChoiceFetchParts;
+  readonly #deps: ChoiceFetchDeps;
 
-  constructor(parts: ChoiceFetchParts) {
-    this.#parts = parts;
+  constructor(deps: ChoiceFetchDeps) {
+    this.#deps = deps;
   }
 
   /** @throws AnnexError CHOICES_FAILED, CALL_CANCELED if the client disconnects */
@@ -41,7 +41,7 @@ export class ChoiceFetch {
     { requestId, caller }: { readonly requestId: string; readonly caller: Caller },
   ): Promise<ChoicePage> {
     const failed = (why: string, detail = why): AnnexError => {
-      this.#parts.observer.log(target, requestId, 'warn', `The choices of a select were not read: ${detail}`);
+      this.#deps.observer.log(target, requestId, 'warn', `The choices of a select were not read: ${detail}`);
       return new AnnexError('CHOICES_FAILED', `The choices cannot be read: ${why}`);
     };
     try {
@@ -66,7 +66,7 @@ export class ChoiceFetch {
     caller.onLeft = () => gone.abort();
     if (caller.left) gone.abort();
     // A user waits.
-    const fetchMs = Math.min(target.limits.fetchMs, this.#parts.limits.completionMs);
+    const fetchMs = Math.min(target.limits.fetchMs, this.#deps.limits.completionMs);
     const limits = { ...target.limits, fetchMs };
     const asked = {
       method: 'GET',
@@ -75,7 +75,7 @@ export class ChoiceFetch {
       redirect: 'follow',
     } as const;
     const behind = { owner, organization, depth, generation, limits, ...(hosts && { hosts }) };
-    const { status, body, url: from } = await this.#parts.egress.fetch({ ...asked, ...behind }, gone.signal);
+    const { status, body, url: from } = await this.#deps.egress.fetch({ ...asked, ...behind }, gone.signal);
     if (status !== 200) {
       body.destroy();
       return `the URL answered with status ${status}.`;

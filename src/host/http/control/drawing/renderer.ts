@@ -37,7 +37,7 @@ const WARNING_CHARS_MAX = 300;
 /** Problems of an invalid drawing that are logged. */
 const PROBLEMS_LOGGED_MAX = 5;
 
-export interface RendererParts {
+export interface RendererDeps {
   readonly registry: Pick<Registry, 'version'>;
   readonly dispatch: Pick<Dispatch, 'call'>;
   /** Logs drawings that are refused, and what was left out of others. */
@@ -69,12 +69,12 @@ export interface Drawing {
 }
 
 export class Renderer {
-  readonly #parts: RendererParts;
+  readonly #deps: RendererDeps;
   /** Ids of configuration components, by version. */
   readonly #configurationComponents = entryCache<ReadonlySet<string>>(VERSIONS_REMEMBERED);
 
-  constructor(parts: RendererParts) {
-    this.#parts = parts;
+  constructor(deps: RendererDeps) {
+    this.#deps = deps;
   }
 
   /** @throws AnnexError if the component cannot be drawn */
@@ -85,7 +85,7 @@ export class Renderer {
     const mask = isConfiguration ? CredentialsMask.of(target.environment) : undefined;
     const event = renderEvent(requestId, target, { ...input, props: props ?? {} });
     const envelope = { event, environment: target.environmentJson };
-    const result = await this.#parts.dispatch.call(target, envelope, requestId, caller);
+    const result = await this.#deps.dispatch.call(target, envelope, requestId, caller);
     if (result.response === undefined) {
       if (result.outcome === 'exception') throw this.#failed(target, requestId, input);
       throw result.refusal ?? outcomeError(result.outcome, result);
@@ -111,7 +111,7 @@ export class Renderer {
   #failed(target: Target, requestId: string, { componentId, action }: RenderInput): AnnexError {
     const when = action === undefined ? 'while it rendered' : `after the action ${nameOfAction(action)}`;
     const text = `The component "${componentId}" failed ${when}; the line of the same request has the exception.`;
-    this.#parts.observer.log(target, requestId, 'error', text);
+    this.#deps.observer.log(target, requestId, 'error', text);
     return failed(componentId);
   }
 
@@ -119,7 +119,7 @@ export class Renderer {
     const key = scriptKey(integration, version);
     const known = this.#configurationComponents.get(key);
     if (known !== undefined) return known;
-    const manifest = (await this.#parts.registry.version(integration, version))?.manifest;
+    const manifest = (await this.#deps.registry.version(integration, version))?.manifest;
     const ids = LEVELS.map((level) => manifest && configurationAt(manifest, level)?.componentId);
     const configurationComponents = new Set(ids.filter((id) => id !== undefined));
     if (manifest !== undefined) this.#configurationComponents.set(key, configurationComponents);
@@ -137,7 +137,7 @@ export class Renderer {
     if (response.status !== 200)
       throw statusError(componentId, response, bytes?.toString('utf8') ?? '', mask);
     const read = bytes === undefined ? TOO_LARGE : await readRendering(bytes);
-    const { observer } = this.#parts;
+    const { observer } = this.#deps;
     if (read.ok) {
       const { warnings } = read;
       if (warnings.count > 0) observer.log(target, requestId, 'warn', warningText(componentId, warnings));

@@ -47,7 +47,7 @@ const COMPARED_PER_TURN = 100;
 /** Errors that do not depend on the component: the next one is not called. */
 const FINAL_ERRORS: ReadonlySet<ErrorCode> = new Set(['SERVICE_STOPPING', 'INTERNAL_ERROR']);
 
-export interface UnfurlingParts {
+export interface UnfurlingDeps {
   readonly renderer: Pick<Renderer, 'draw'>;
   readonly targets: Pick<TargetResolver, 'named'>;
   readonly limits: Limits;
@@ -65,10 +65,10 @@ export interface Unfurled extends InstalledBlock {
 }
 
 export class Unfurling {
-  readonly #parts: UnfurlingParts;
+  readonly #deps: UnfurlingDeps;
 
-  constructor(parts: UnfurlingParts) {
-    this.#parts = parts;
+  constructor(deps: UnfurlingDeps) {
+    this.#deps = deps;
   }
 
   /** @throws AnnexError UNFURL_UNMATCHED, CALL_CANCELED if the client disconnected */
@@ -98,12 +98,12 @@ export class Unfurling {
     home: BlockHome,
     input: RenderInput,
   ): Promise<JsonObject | undefined> {
-    const target = await this.#parts.targets.named(targetOf(home));
+    const target = await this.#deps.targets.named(targetOf(home));
     if (target === undefined || target.status !== 'active') return undefined;
-    const caller = nestedCaller(reply, this.#parts.limits);
+    const caller = nestedCaller(reply, this.#deps.limits);
     const timer = setTimeout(() => caller.leave(), TRY_MS);
     try {
-      const drawing = await this.#parts.renderer.draw(target, input, { requestId: request.id, caller });
+      const drawing = await this.#deps.renderer.draw(target, input, { requestId: request.id, caller });
       return drawing.rendering;
     } catch (error) {
       const isOver =

@@ -20,7 +20,7 @@ const FAREWELL_MS = 5_000;
 /** Part of the places that is reserved for the operator. */
 const RESERVE_SHARE = 1 / 8;
 
-export interface FollowersParts {
+export interface FollowersDeps {
   readonly limits: Pick<
     Limits,
     'logFollowers' | 'logFollowersPerInstallation' | 'logFollowersPerToken' | 'logFollowerBufferBytes'
@@ -46,12 +46,12 @@ interface Following extends Follower {
 }
 
 export class Followers {
-  readonly #parts: FollowersParts;
+  readonly #deps: FollowersDeps;
   readonly #all = new Set<Following>();
   #cancelTimer: (() => void) | undefined;
 
-  constructor(parts: FollowersParts) {
-    this.#parts = parts;
+  constructor(deps: FollowersDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -64,7 +64,7 @@ export class Followers {
     begin: Omit<Begin, 'bufferBytes'>,
     follower: Follower,
   ): EventStream<Followed> {
-    const { limits, limitMet, after } = this.#parts;
+    const { limits, limitMet, after } = this.#deps;
     this.#refuseBeyond(follower);
     const stream = new EventStream(source, { ...begin, bufferBytes: limits.logFollowerBufferBytes });
     stream.once('over', (reason: StreamEnd) => {
@@ -99,7 +99,7 @@ export class Followers {
   }
 
   #tick(): void {
-    this.#cancelTimer = this.#parts.after(KEEP_ALIVE_MS, () => this.#tick());
+    this.#cancelTimer = this.#deps.after(KEEP_ALIVE_MS, () => this.#tick());
     for (const one of this.#all) {
       one.stream.keepAlive();
       void this.#check(one);
@@ -115,7 +115,7 @@ export class Followers {
 
   /** Attack: clients that follow by the thousand, until others find no place. */
   #refuseBeyond({ followed, principal }: Follower): void {
-    const { limits, limitMet } = this.#parts;
+    const { limits, limitMet } = this.#deps;
     const all = [...this.#all];
     const ofSame = all.filter((one) => followed !== undefined && one.followed === followed);
     const ofToken = all.filter((one) => one.principal.tokenId === principal.tokenId);

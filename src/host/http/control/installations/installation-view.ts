@@ -144,7 +144,7 @@ export type TargetView = Static<(typeof VIEWS)['organization']> &
   Static<(typeof VIEWS)['site']>;
 
 /** What a view has beside the row of its target. */
-interface ViewParts {
+interface ViewDeps {
   readonly urls: TargetUrls;
   readonly principal: Principal;
   /** Number of spaces of an installation. */
@@ -156,7 +156,7 @@ interface ViewParts {
 /** The view of a target at its level, as far as the principal may see it. */
 export function installationView(
   target: Installation,
-  { urls, principal, spaces = 0, credentials }: ViewParts,
+  { urls, principal, spaces = 0, credentials }: ViewDeps,
 ): TargetView {
   const { installationId, level, place, integration, organization, status } = target;
   const name =

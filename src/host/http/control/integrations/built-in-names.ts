@@ -9,7 +9,7 @@ import { wholeInstallation } from '../../../../model/installation.ts';
 import { isRuntime } from '../../../../model/principal.ts';
 import type { Registry } from '../../../store/integrations/registry.ts';
 import { principalOf } from '../authenticate.ts';
-import type { ControlParts } from '../control.ts';
+import type { ControlDeps } from '../control.ts';
 
 /** Parameters are not checked yet where this runs. */
 const INSTALLATION_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -17,7 +17,7 @@ const INSTALLATION_ID = /^[A-Za-z0-9_-]{1,64}$/;
 /** Rewrites the name in the paths of the routes of this instance. It runs after `authenticate`. */
 export function answerBuiltInNames(
   app: FastifyInstance,
-  { registry, installations }: Pick<ControlParts, 'registry' | 'installations'>,
+  { registry, installations }: Pick<ControlDeps, 'registry' | 'installations'>,
 ): void {
   app.addHook('onRequest', async (request) => {
     const params = request.params as { name?: string; id?: string };

@@ -36,7 +36,7 @@ export interface Product {
   readonly scopes?: ProductScopes;
 }
 
-export interface ProductApiParts {
+export interface ProductApiDeps {
   readonly product?: Product;
   readonly credentials: Pick<Credentials, 'runtimeGrant'>;
   readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
@@ -55,7 +55,7 @@ const UNSET =
 /**
  * Registers what happens to unknown paths below `/v1`. Call it before other routes are registered.
  */
-export function productApiRoutes(app: FastifyInstance, parts: ProductApiParts): void {
+export function productApiRoutes(app: FastifyInstance, deps: ProductApiDeps): void {
   const own = new AllowedMethods(app);
   app.register(
     async (below) => {
@@ -72,10 +72,10 @@ export function productApiRoutes(app: FastifyInstance, parts: ProductApiParts): 
         const isOwn = own.of(path).length > 0 || !path.startsWith('/v1/') || !METHODS.has(request.method);
         if (isOwn || token === undefined || !isRuntimeToken(token)) throw routeUnknown(request, own);
         if (path.startsWith('/v1/v1/')) throw routeUnknown(request, own, TWICE);
-        if (parts.product === undefined) throw routeUnknown(request, own, UNSET);
-        const grant = await parts.credentials.runtimeGrant(request.raw, token);
+        if (deps.product === undefined) throw routeUnknown(request, own, UNSET);
+        const grant = await deps.credentials.runtimeGrant(request.raw, token);
         if (typeof grant !== 'object') throw tokenRefused(grant);
-        const call = new ForwardedCall(parts, parts.product, { request, reply, path, token, grant });
+        const call = new ForwardedCall(deps, deps.product, { request, reply, path, token, grant });
         return call.forward();
       });
     },
@@ -94,12 +94,12 @@ interface Forwarded {
 
 /** One call on its way to the product. */
 class ForwardedCall {
-  readonly #parts: ProductApiParts;
+  readonly #deps: ProductApiDeps;
   readonly #product: Product;
   readonly #call: Forwarded;
 
-  constructor(parts: ProductApiParts, product: Product, call: Forwarded) {
-    this.#parts = parts;
+  constructor(deps: ProductApiDeps, product: Product, call: Forwarded) {
+    this.#deps = deps;
     this.#product = product;
     this.#call = call;
   }
@@ -153,7 +153,7 @@ class ForwardedCall {
     const { claims } = grant;
     const owner = this.#tenant ?? `integration ${claims.integration}`;
     const organization =
-      grant.organization ?? (await this.#parts.targets.ofIntegration(claims.integration))?.organization;
+      grant.organization ?? (await this.#deps.targets.ofIntegration(claims.integration))?.organization;
     return client.send(
       { method, path: originalUrl, headers, owner, organization, ...(hasBody && { body: raw }) },
       left.signal,
@@ -181,7 +181,7 @@ class ForwardedCall {
   #report(cause: unknown): void {
     const error = cause instanceof AnnexError ? cause : productError(cause);
     if (error === undefined) return;
-    if (error.limit) this.#parts.limitMet(error.limit.name);
+    if (error.limit) this.#deps.limitMet(error.limit.name);
     const { log } = this.#call.request;
     if (error.blame === 'product' && cause instanceof EgressError)
       log.warn({ code: error.code, detail: cause.detail }, "the product's API failed");
@@ -190,7 +190,7 @@ class ForwardedCall {
 
   /** Writes a line to the log of the tenant, if it is known. */
   async #logFor({ code, message }: AnnexError): Promise<void> {
-    const { targets, observer } = this.#parts;
+    const { targets, observer } = this.#deps;
     const { request, path, grant } = this.#call;
     const tenant = this.#tenant;
     if (tenant === undefined) return;
