@@ -4,13 +4,26 @@
 #
 # docs/operating/install.md, "In a container", says how to run it.
 
-# Both stages use the same Debian release, so binaries that npm picked for its C library run in the
-# second.
+# All stages use the same Debian release, so binaries that npm picked for its C library run in the
+# last.
 FROM node:26-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # Keep only the program of the Node that npm installs, without headers and manuals.
 RUN npm ci --omit=dev && rm -rf node_modules/node-linux-*/include node_modules/node-linux-*/share
+
+# The archives of the npm packages, which the service hands to authors (`GET /v1/packages`).
+FROM node:26-bookworm-slim AS packages
+RUN apt-get update && apt-get install --yes --no-install-recommends libatomic1
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY LICENSE tsconfig.json ./
+COPY sandbox ./sandbox
+COPY src ./src
+COPY packages ./packages
+COPY fixtures ./fixtures
+RUN npm run packages
 
 # A bare Debian and not an image of Node: the service runs on the Node that package-lock.json pins,
 # which is the one the tests ran on, whatever version the tag of a Node image points to. System
@@ -36,9 +49,9 @@ COPY LICENSE package.json tsconfig.json ./
 # `sandbox`: the service builds the prelude of the isolates and the SDK from it.
 COPY sandbox ./sandbox
 COPY src ./src
-# The command line, for `docker exec`, with the client that it uses, and the Node that runs both.
-COPY packages/annex ./packages/annex
-COPY packages/client ./packages/client
+# The command line, for `docker exec`, with what it uses of the packages, and the Node that runs both.
+COPY packages ./packages
+COPY --from=packages /app/dist/*.tgz ./dist/
 RUN ln -s /app/packages/annex/bin/annex.js /usr/local/bin/annex \
  && ln -s /app/node_modules/.bin/node /usr/local/bin/node
 # The built-in integration, which is published at the start.
