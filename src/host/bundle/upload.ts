@@ -93,7 +93,7 @@ function pathFault(path: string): string | undefined {
   if (path.startsWith('/')) return 'is absolute';
   const parts = path.split('/');
   // Attack: path traversal, such as `../../etc/passwd`.
-  if (parts.includes('../..')) return 'contains "../.."';
+  if (parts.includes('..')) return 'contains ".."';
   if (parts.includes('.') || parts.includes(''))
     return 'is not normalised: it has "./", "//" or a trailing "/"';
   return undefined;

@@ -90,7 +90,7 @@ test('annex comes without sources, compiler and packages that only its build nee
   expect(installed).toContain('isolated-vm');
   for (const name of ['typescript', 'readable-stream', 'whatwg-url', 'vitest'])
     expect(installed).not.toContain(name);
-  expect(existsSync(join(user.path, 'node_modules/annex/dist/src/service.d.ts'))).toBe(true);
+  expect(existsSync(join(user.path, 'node_modules/annex/dist/src/host/service.d.ts'))).toBe(true);
   expect(existsSync(join(user.path, 'node_modules/annex/dist/src/host/service.ts'))).toBe(false);
   expect(existsSync(join(user.path, 'node_modules/annex/dist/sandbox/entry.js'))).toBe(false);
 });
