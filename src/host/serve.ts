@@ -17,7 +17,7 @@ import { Supervisor } from './workers/supervisor.ts';
 import { WorkerLink } from './workers/worker-link.ts';
 
 /** The program of a worker. */
-const WORKER = programPath('./main', import.meta.url);
+const WORKER = programPath('../main', import.meta.url);
 /** What a stop takes beyond the calls in flight: connections, cells, the database. */
 const STOP_MARGIN_MS = 8_000;
 
