@@ -5,7 +5,7 @@
  * byte by byte.
  */
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, cp, mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -16,6 +16,7 @@ import { CHANGES, fill, open } from '../support/store/store-changes.ts';
 import { memory } from '../support/store/temporary-store.ts';
 
 const CRASH_PROCESS = fileURLToPath(new URL('../support/crash/crash-process.ts', import.meta.url));
+const PACKAGE = fileURLToPath(new URL('../../package.json', import.meta.url));
 
 let root = '';
 const filled = () => join(root, 'filled');
@@ -27,6 +28,8 @@ beforeAll(async () => {
   const store = await open(filled(), 'fill');
   await fill(store);
   await store.close();
+  // The program reads its version from the nearest one.
+  await copyFile(PACKAGE, join(root, 'package.json'));
   // Hundreds of processes run it: as one file without types, each starts in half the time.
   await build({
     entryPoints: [CRASH_PROCESS],
