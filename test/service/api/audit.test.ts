@@ -435,10 +435,10 @@ describe('entries', () => {
       return [...text.matchAll(/\.(\w+)\(\s*'audit'/g)].map(([, verb]) => `${file} ${verb}`);
     });
     expect(statements.sort()).toEqual([
-      'store/audit-rows.ts insertInto',
-      'store/audit.ts deleteFrom',
-      'store/audit.ts selectFrom',
-      'store/audit.ts selectFrom',
+      'host/store/audit-rows.ts insertInto',
+      'host/store/audit.ts deleteFrom',
+      'host/store/audit.ts selectFrom',
+      'host/store/audit.ts selectFrom',
     ]);
   });
 });
