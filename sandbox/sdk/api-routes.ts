@@ -148,13 +148,6 @@ export interface ApiRoutes {
     readonly query: ApiListQuery;
     readonly answer: ApiPage<ApiSiteInstallation>;
   };
-  /** Get a runtime token of an installation. */
-  'POST /integrations/{name}/installations/{id}/tokens': {
-    readonly answer: {
-      /** A runtime token of the installation, of kind `installation`. */
-      readonly token: string;
-    };
-  };
   /** Read the webhook secret of an installation in a space. */
   'GET /integrations/{name}/installations/{id}/spaces/{space}/webhook-secret': {
     readonly answer: ApiWebhookSecret;
@@ -211,6 +204,13 @@ export interface ApiRoutes {
   'GET /integrations/{name}/installations/{id}/sites/{site}/configuration': {
     readonly answer: ApiConfigurationForm;
   };
+  /** Get a runtime token of an installation. */
+  'POST /integrations/{name}/installations/{id}/tokens': {
+    readonly answer: {
+      /** A runtime token of the installation, of kind `installation`. */
+      readonly token: string;
+    };
+  };
   /** Lease the credentials of an installation to renew them. */
   'POST /integrations/{name}/installations/{id}/credentials/lease': {
     readonly body: {
@@ -222,6 +222,14 @@ export interface ApiRoutes {
   /** Release the lease of the credentials of an installation. */
   'DELETE /integrations/{name}/installations/{id}/credentials/lease/{lease}': {
     readonly answer: undefined;
+  };
+  /** Spend the state of an OAuth flow of an installation. */
+  'POST /integrations/{name}/installations/{id}/credentials/states': {
+    readonly body: {
+      /** SHA-256 of the state, in base64url. */
+      readonly digest: string;
+    };
+    readonly answer: ApiSpentState;
   };
   /** Lease the credentials of an installation in a space to renew them. */
   'POST /integrations/{name}/installations/{id}/spaces/{space}/credentials/lease': {
@@ -235,6 +243,14 @@ export interface ApiRoutes {
   'DELETE /integrations/{name}/installations/{id}/spaces/{space}/credentials/lease/{lease}': {
     readonly answer: undefined;
   };
+  /** Spend the state of an OAuth flow of an installation in a space. */
+  'POST /integrations/{name}/installations/{id}/spaces/{space}/credentials/states': {
+    readonly body: {
+      /** SHA-256 of the state, in base64url. */
+      readonly digest: string;
+    };
+    readonly answer: ApiSpentState;
+  };
   /** Lease the credentials of an installation in a site to renew them. */
   'POST /integrations/{name}/installations/{id}/sites/{site}/credentials/lease': {
     readonly body: {
@@ -246,22 +262,6 @@ export interface ApiRoutes {
   /** Release the lease of the credentials of an installation in a site. */
   'DELETE /integrations/{name}/installations/{id}/sites/{site}/credentials/lease/{lease}': {
     readonly answer: undefined;
-  };
-  /** Spend the state of an OAuth flow of an installation. */
-  'POST /integrations/{name}/installations/{id}/credentials/states': {
-    readonly body: {
-      /** SHA-256 of the state, in base64url. */
-      readonly digest: string;
-    };
-    readonly answer: ApiSpentState;
-  };
-  /** Spend the state of an OAuth flow of an installation in a space. */
-  'POST /integrations/{name}/installations/{id}/spaces/{space}/credentials/states': {
-    readonly body: {
-      /** SHA-256 of the state, in base64url. */
-      readonly digest: string;
-    };
-    readonly answer: ApiSpentState;
   };
   /** Spend the state of an OAuth flow of an installation in a site. */
   'POST /integrations/{name}/installations/{id}/sites/{site}/credentials/states': {

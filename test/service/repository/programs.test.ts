@@ -17,7 +17,7 @@ async function bareRun(variables: Record<string, string>): Promise<{ code: numbe
   onTestFinished(() => rm(folder, { recursive: true }));
   await symlink('/bin/bash', join(folder, 'bash'));
   const { CI: _, ...env } = userVariables();
-  const flags = ['run', '--project', 'service', 'test/service/cli/shell-completions.test.ts'];
+  const flags = ['run', '--project', 'long', 'test/service/cli/shell-completions.test.ts'];
   const program = join(ROOT, 'node_modules/vitest/vitest.mjs');
   const options = { cwd: ROOT, env: { ...env, PATH: folder, NO_COLOR: '1', ...variables } };
   const run = promisify(execFile)(process.execPath, [program, ...flags], options);

@@ -93,7 +93,7 @@ describe('a copy is refused', () => {
     const folder = await temporaryFolder();
     expect(await runCopy(folder, undefined)).toMatchObject(refused('ANNEX_DATABASE_URL must name', 2));
     expect(await runCopy(folder, 'mysql://localhost/annex')).toMatchObject(refused('ANNEX_DATABASE_URL', 2));
-    expect(await runCopy(folder, undefined, '--too')).toMatchObject(refused("unknown option '--too'", 2));
+    expect(await runCopy(folder, undefined, '--too')).toMatchObject(refused("Unknown option '--too'", 2));
     expect(await runCopy(folder, undefined, '--help')).toMatchObject(refused('Usage: annex copy', 0));
   });
 
