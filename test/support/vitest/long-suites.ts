@@ -1,17 +1,13 @@
 /**
  * The suites of `npm run test:long`: those that kill processes and wait for them to return, attack
- * a service for minutes, or drive another program such as a browser. `npm test` has all others, and
- * each promise that does not need one of these.
+ * a service for minutes, or drive other programs. `npm test` has all others: also those in a
+ * browser, which need a core for themselves while they run and so stand among lighter ones.
  */
 export const LONG_SUITES: readonly string[] = [
   'test/slow/**/*.test.ts',
   ...['confinement', 'fuzz', 'hostile'].map((folder) => `test/security/${folder}/**/*.test.ts`),
-  ...['compatibility', 'deployment', 'libraries', 'renderer'].map(
-    (folder) => `test/service/${folder}/**/*.test.ts`,
-  ),
-  'test/service/cli/dev-page-*.test.ts',
+  ...['compatibility', 'deployment', 'libraries'].map((folder) => `test/service/${folder}/**/*.test.ts`),
   'test/service/cli/shell-completions.test.ts',
-  'test/service/endpoints/shared-origin.test.ts',
   'test/service/repository/example-receivers.test.ts',
   'test/service/repository/readme.test.ts',
 ];
