@@ -30,11 +30,11 @@ export class CellInspector {
   }
 
   /** An isolate that can be inspected once it is opened with its session. */
-  isolate(parts: Pick<InspectedIsolateDeps, 'calls' | 'checks'>): InspectedIsolate {
+  isolate(deps: Pick<InspectedIsolateDeps, 'calls' | 'checks'>): InspectedIsolate {
     this.#lastTarget += 1;
     const target = this.#lastTarget;
     return new InspectedIsolate({
-      ...parts,
+      ...deps,
       opened: (isolate, session, { key, script }) => {
         this.#sessions.push(session);
         this.#isolates.set(target, isolate);

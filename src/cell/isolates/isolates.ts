@@ -16,7 +16,7 @@ import {
 } from '../../protocol/wire.ts';
 import type { CellCall, StreamEntry } from '../calls/cell-call.ts';
 import type { BlankIsolates } from './blank-isolates.ts';
-import type { CellDeps } from './cell-parts.ts';
+import type { CellDeps } from './cell-deps.ts';
 import { CompileQueue } from './compile-queue.ts';
 import { CompiledScript } from './compiled-script.ts';
 import { type IsolateListener, TenantIsolate } from './tenant-isolate.ts';

@@ -24,7 +24,7 @@ import { OutgoingAnswers } from '../calls/outgoing-answers.ts';
 import { CryptoJobs } from '../crypto/crypto-jobs.ts';
 import type { InspectedIsolate } from '../inspection/inspected-isolate.ts';
 import type { BlankIsolate } from './blank-isolates.ts';
-import type { CellDeps } from './cell-parts.ts';
+import type { CellDeps } from './cell-deps.ts';
 import type { CompiledScript } from './compiled-script.ts';
 import { CpuAndWallLimits } from './cpu-and-wall-limits.ts';
 import { EntryQueue } from './entry-queue.ts';

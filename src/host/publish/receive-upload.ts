@@ -82,7 +82,7 @@ function parserFor(contentType: string | undefined, limits: Limits): BusboyInsta
 async function feed(
   parser: BusboyInstance,
   body: AsyncIterable<Buffer>,
-  deps: Parts,
+  parts: Parts,
   limits: Limits,
 ): Promise<void> {
   const broken = Promise.withResolvers<never>();
@@ -101,14 +101,14 @@ async function feed(
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > bodyBytesMax) deps.hold(limits.uploadBytes + 1);
+    if (bytes > bodyBytesMax) parts.hold(limits.uploadBytes + 1);
     const drained = parser.write(chunk) || new Promise((resolve) => parser.once('drain', resolve));
     await Promise.race([drained, broken.promise]);
-    if (deps.excess !== undefined) throw deps.excess;
+    if (parts.excess !== undefined) throw parts.excess;
   }
   parser.end();
   await Promise.race([finished.promise, broken.promise]);
-  if (deps.excess !== undefined) throw deps.excess;
+  if (parts.excess !== undefined) throw parts.excess;
 }
 
 /**

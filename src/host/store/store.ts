@@ -178,15 +178,15 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
     announce: (change, about) => announce(database, change, ...about),
   });
   const auditIds = new Sequence(randomBytes);
-  const parts = { ...options, database, vault, commits, backlog, deliveryFeed, auditIds };
-  const deliveryRetention = new DeliveryRetention(parts);
+  const deps = { ...options, database, vault, commits, backlog, deliveryFeed, auditIds };
+  const deliveryRetention = new DeliveryRetention(deps);
   const logs = new Logs({ ...options, database, isShared: engine.isShared, monotonicNow });
-  const lifecycleEvents = new LifecycleEvents(parts);
-  const webhookSecrets = new WebhookSecrets(parts);
-  const tokens = new Tokens(parts);
-  const statementKeys = new StatementKeys(parts);
-  const audit = new Audit(parts);
-  const spentSignatures = engine.isShared ? new SpentSignatures(parts) : undefined;
+  const lifecycleEvents = new LifecycleEvents(deps);
+  const webhookSecrets = new WebhookSecrets(deps);
+  const tokens = new Tokens(deps);
+  const statementKeys = new StatementKeys(deps);
+  const audit = new Audit(deps);
+  const spentSignatures = engine.isShared ? new SpentSignatures(deps) : undefined;
   const changes = storeChanges(engine);
   forgetChanged(changes, { webhookSecrets, tokens, statementKeys });
   changes.on('deliveryFollowers', (...scopes) => deliveryFeed.followedElsewhere(scopes));
@@ -211,17 +211,17 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
   return {
     ...{ changes, logs, lifecycleEvents, backlog, deliveryRetention, audit, webhookSecrets, deliveryFeed },
     ...{ tokens, statementKeys, spentSignatures, isShared: engine.isShared },
-    ...eventsAndDeliveries(parts),
-    targetSource: new TargetSource(parts),
+    ...eventsAndDeliveries(deps),
+    targetSource: new TargetSource(deps),
     runtimeTokenKeys: vault.deriveKeys(RUNTIME_TOKEN_KEYS),
-    registry: new Registry({ ...parts, changed, versionChanged, removed }),
-    secrets: new Secrets({ ...parts, changed }),
-    installations: new Installations({ ...parts, changed: installationChanged, removed }),
-    installLinks: new InstallLinks(parts),
-    credentialLeases: new CredentialLeases(parts),
-    usedOAuthStates: new UsedOAuthStates(parts),
-    builtIns: new BuiltIns(parts),
-    installedBlocks: new InstalledBlocks(parts),
+    registry: new Registry({ ...deps, changed, versionChanged, removed }),
+    secrets: new Secrets({ ...deps, changed }),
+    installations: new Installations({ ...deps, changed: installationChanged, removed }),
+    installLinks: new InstallLinks(deps),
+    credentialLeases: new CredentialLeases(deps),
+    usedOAuthStates: new UsedOAuthStates(deps),
+    builtIns: new BuiltIns(deps),
+    installedBlocks: new InstalledBlocks(deps),
     integrity: {
       get state() {
         return engine.integrity;
@@ -264,14 +264,14 @@ function forgetChanged(
 
 /** The parts of the store that `delivery/` and the API read and write. */
 const eventsAndDeliveries = (
-  parts: EventOutboxDeps & TaskOutboxDeps & DeliveryClaimsDeps & { readonly database: Database },
+  deps: EventOutboxDeps & TaskOutboxDeps & DeliveryClaimsDeps & { readonly database: Database },
 ) => ({
-  eventList: new EventList(parts.database),
-  eventOutbox: new EventOutbox(parts),
-  taskOutbox: new TaskOutbox(parts),
-  subscriberRows: new SubscriberRows(parts.database),
-  deliveryQueue: new DeliveryQueue(parts.database),
-  deliveryClaims: new DeliveryClaims(parts),
-  deliveryList: new DeliveryList(parts.database),
-  deliveryOrderRows: new DeliveryOrderRows(parts),
+  eventList: new EventList(deps.database),
+  eventOutbox: new EventOutbox(deps),
+  taskOutbox: new TaskOutbox(deps),
+  subscriberRows: new SubscriberRows(deps.database),
+  deliveryQueue: new DeliveryQueue(deps.database),
+  deliveryClaims: new DeliveryClaims(deps),
+  deliveryList: new DeliveryList(deps.database),
+  deliveryOrderRows: new DeliveryOrderRows(deps),
 });

@@ -62,13 +62,13 @@ export function unfurledUrl(text: string): URL | undefined {
 }
 
 /** The parts of a URL that patterns are compared with, computed once for all patterns. */
-export interface UrlDeps extends Pick<URL, 'protocol' | 'hostname' | 'port'> {
+export interface UrlParts extends Pick<URL, 'protocol' | 'hostname' | 'port'> {
   /** Path, query and fragment. */
   readonly rest: string;
 }
 
 /** @param url a result of `unfurledUrl` */
-export const urlParts = (url: URL): UrlDeps => ({
+export const urlParts = (url: URL): UrlParts => ({
   ...{ protocol: url.protocol, hostname: url.hostname, port: url.port },
   rest: restOf(url),
 });
@@ -76,7 +76,7 @@ export const urlParts = (url: URL): UrlDeps => ({
 /**
  * Whether scheme, host and port of a URL match a pattern; a cheap check.
  */
-export const isForHost = (pattern: UnfurlPattern, { protocol, hostname, port }: UrlDeps): boolean =>
+export const isForHost = (pattern: UnfurlPattern, { protocol, hostname, port }: UrlParts): boolean =>
   protocol === pattern.protocol &&
   port === pattern.port &&
   (pattern.below ? hostname.endsWith(`.${pattern.hostname}`) : hostname === pattern.hostname);
@@ -86,7 +86,7 @@ export const isForHost = (pattern: UnfurlPattern, { protocol, hostname, port }: 
  * pattern. The match ends at the end of a part of the URL: `/board` covers `/board/1` and
  * `/board?x`, and not `/boards`.
  */
-export const coversUrl = (pattern: UnfurlPattern, url: UrlDeps): boolean =>
+export const coversUrl = (pattern: UnfurlPattern, url: UrlParts): boolean =>
   isForHost(pattern, url) && covers(pattern.parts, url.rest);
 
 /** Path, query and fragment. */

@@ -12,7 +12,7 @@ import { CryptoThreads } from '../../../src/cell/crypto/crypto-jobs.ts';
 import type { Engine } from '../../../src/cell/engine.ts';
 import { ExecutionJournal } from '../../../src/cell/execution-journal.ts';
 import { BlankIsolates } from '../../../src/cell/isolates/blank-isolates.ts';
-import type { CellDeps } from '../../../src/cell/isolates/cell-parts.ts';
+import type { CellDeps } from '../../../src/cell/isolates/cell-deps.ts';
 import { CompileQueue } from '../../../src/cell/isolates/compile-queue.ts';
 import { CompiledScript } from '../../../src/cell/isolates/compiled-script.ts';
 import { MainThread } from '../../../src/cell/isolates/main-thread.ts';

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { AnnexError, type ErrorParts } from '../../../packages/client/src/annex-error.ts';
 import { backOffMs, isRepeatable, retryDelayMs } from '../../../packages/client/src/retry.ts';
 
-const failed = (deps: ErrorParts) => new AnnexError('failed', deps);
-const delay = (deps: ErrorParts, given: { retries?: number; leftMs?: number; random?: number } = {}) => {
+const failed = (parts: ErrorParts) => new AnnexError('failed', parts);
+const delay = (parts: ErrorParts, given: { retries?: number; leftMs?: number; random?: number } = {}) => {
   const { retries = 0, leftMs = 30_000, random = 0 } = given;
-  return retryDelayMs({ error: failed(deps), retries, retriesMax: 2, leftMs }, random);
+  return retryDelayMs({ error: failed(parts), retries, retriesMax: 2, leftMs }, random);
 };
 
 test.each([

@@ -36,15 +36,15 @@ test('a request that is not safe to repeat is sent once', async () => {
 });
 
 test('an event gets an id before the first attempt, and has the same one at each', async () => {
-  const deps: RequestParts = { body: { type: 'a' }, idempotentBy: ['events[].eventId', 'eventId'] };
+  const parts: RequestParts = { body: { type: 'a' }, idempotentBy: ['events[].eventId', 'eventId'] };
   const service = new ScriptedService([LOST(), BUSY(), Response.json({}), Response.json({})]);
-  await over(service).send('POST', '/v1/events', deps);
-  await over(service).send('POST', '/v1/events', deps);
+  await over(service).send('POST', '/v1/events', parts);
+  await over(service).send('POST', '/v1/events', parts);
   const [first, second, third, other] = await service.bodies();
   expect(first).toEqual({ type: 'a', eventId: expect.stringMatching(/^[0-9a-f]{32}$/) });
   expect([second, third]).toEqual([first, first]);
   expect(other?.['eventId']).not.toBe(first?.['eventId']);
-  expect(deps.body).toEqual({ type: 'a' });
+  expect(parts.body).toEqual({ type: 'a' });
 });
 
 test('each event of a batch gets an id, and an id that is given stays', async () => {

@@ -58,7 +58,7 @@ const RECEIVERS_ARE =
 const DEPTH = 1;
 
 export class WebhookClient {
-  readonly #parts: Required<
+  readonly #deps: Required<
     Pick<WebhookClientDeps, 'policy' | 'limits' | 'allowHttp' | 'findLoopback' | 'after'>
   >;
   readonly #connections: ConnectionPools;
@@ -70,7 +70,7 @@ export class WebhookClient {
     const { findLoopback = () => undefined, ownListener = () => undefined, connect, after } = deps;
     const answerBytes = { headBytes: limits.fetchHeaderBytes, bodyBytes: limits.webhookResponseBytes };
     const connectLimit = { name: 'webhookConnectMs', max: limits.webhookConnectMs } as const;
-    this.#parts = { policy, limits, allowHttp, findLoopback, after };
+    this.#deps = { policy, limits, allowHttp, findLoopback, after };
     this.#connections = new ConnectionPools({
       limit: { name: 'webhookConnections', max: limits.webhookConnections },
       connectionsPerOrigin: limits.deliveriesInFlightPerEndpoint,
@@ -101,7 +101,7 @@ export class WebhookClient {
    */
   refusalOf(url: string): string | undefined {
     try {
-      receiverOf(url, this.#parts);
+      receiverOf(url, this.#deps);
       return undefined;
     } catch (cause) {
       const { message, detail } = cause as EgressError;
@@ -115,7 +115,7 @@ export class WebhookClient {
     if (this.#closed) return { kind: 'fault', detail: 'The service is stopping.' };
     let receiver: Receiver;
     try {
-      receiver = receiverOf(post.url, this.#parts);
+      receiver = receiverOf(post.url, this.#deps);
     } catch (cause) {
       return { kind: 'blocked', detail: (cause as EgressError).detail };
     }
@@ -135,7 +135,7 @@ export class WebhookClient {
 
   async #send({ url, path, loopback }: Receiver, post: Post): Promise<PostResult> {
     const { headers, body, owner, generation = 0 } = post;
-    const { limits, after } = this.#parts;
+    const { limits, after } = this.#deps;
     const lease = this.#connections.lease(owner, url, loopback && { loopback, depth: DEPTH, generation });
     const { promise, resolve } = Promise.withResolvers<PostResult>();
     const answer = new ReceiverAnswer(limits, url.origin, resolve);

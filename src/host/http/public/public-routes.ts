@@ -80,7 +80,7 @@ export function publicRoutes(app: FastifyInstance, deps: PublicRouteDeps): void 
     bodies.answers.stop();
   });
   const images = new PublishedImages(deps.registry);
-  const answeringParts = { ...deps, bodies, senders, withBody: bodyReader(senders), signatures };
+  const answering = { ...deps, bodies, senders, withBody: bodyReader(senders), signatures };
   // For the framework, no method has a body: otherwise it would refuse content types that it cannot
   // parse, and raw traffic may have any. `withBody` reads them.
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -97,10 +97,10 @@ export function publicRoutes(app: FastifyInstance, deps: PublicRouteDeps): void 
         return reply.code(307).headers({ location: below, 'cache-control': 'no-store' }).send();
       const image = askedImage(request.method, authorized);
       if (image !== undefined)
-        return sendFile(reply, authorized, await images.image(authorized.target, image), answeringParts);
+        return sendFile(reply, authorized, await images.image(authorized.target, image), answering);
       if (isScriptRequest(request, authorized))
-        return sendFile(reply, authorized, await scriptOf(reply, authorized, deps), answeringParts);
-      return await serve(request, reply, authorized, answeringParts);
+        return sendFile(reply, authorized, await scriptOf(reply, authorized, deps), answering);
+      return await serve(request, reply, authorized, answering);
     } catch (cause) {
       // The call log already has the limits that a call met, with its outcome.
       if (cause instanceof AnnexError && cause.limit && !('outcome' in cause.extra))

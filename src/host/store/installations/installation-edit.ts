@@ -206,8 +206,8 @@ export function refuseStale(
 }
 
 /** @throws `REQUEST_TOO_LARGE` */
-function refuseTooLarge({ deps: parts }: Change, configuration: OpenConfiguration): void {
-  const { configurationBytes: max } = parts.limits;
+function refuseTooLarge({ deps }: Change, configuration: OpenConfiguration): void {
+  const { configurationBytes: max } = deps.limits;
   const used = Buffer.byteLength(JSON.stringify(configuration));
   if (used > max) throw limitError('REQUEST_TOO_LARGE', { name: 'configurationBytes', max, used });
 }
@@ -238,7 +238,7 @@ function patched(before: OpenConfiguration, patch: Readonly<Record<string, unkno
 
 /** A configuration as it is stored: with `oauth_credentials` sealed, apart from the rest. */
 function stored(
-  { deps: parts }: Change,
+  { deps }: Change,
   before: SealedInstallation,
   whole: OpenConfiguration,
   patch: Readonly<Record<string, unknown>>,
@@ -248,7 +248,7 @@ function stored(
   if (!Object.hasOwn(patch, CREDENTIALS_PROPERTY))
     return { configuration, hasCredentials, sealedCredentials: before.sealedCredentials };
   const sealedCredentials = hasCredentials
-    ? parts.vault.seal(credentialsPlace(before), JSON.stringify(credentials))
+    ? deps.vault.seal(credentialsPlace(before), JSON.stringify(credentials))
     : null;
   return { configuration, hasCredentials, sealedCredentials };
 }

@@ -124,19 +124,19 @@ async function addTarget(
   manifest: PublishedManifest,
   target: NewTarget,
 ): Promise<Installation> {
-  const { deps: parts, transaction, now } = change;
+  const { deps, transaction, now } = change;
   const installation: Installation = {
     ...target,
     ...initialInstallation(manifest, target.level),
     hasCredentials: false,
     externalIds: externalIdSet(target.externalIds),
-    endpointKey: endpointKey(parts.randomBytes),
+    endpointKey: endpointKey(deps.randomBytes),
     revision: 1,
     pausedAt: null,
     createdAt: now,
     updatedAt: now,
   };
-  const sealedSigningSecret = parts.vault.seal(signingSecretPlace(target), signingSecret(parts.randomBytes));
+  const sealedSigningSecret = deps.vault.seal(signingSecretPlace(target), signingSecret(deps.randomBytes));
   const added = await insertTarget(transaction, {
     ...installation,
     sealedSigningSecret,
