@@ -211,6 +211,22 @@ describe('a frame', needs('chromium'), () => {
       expect(await inFrame(1).inputValue()).toBe('1');
     });
 
+    test('may be pressed after another one was stopped during a press elsewhere', async () => {
+      await show('when-asked');
+      await inFrame().waitFor();
+      await own().hover();
+      await product.page.mouse.down();
+      await product.run(
+        `document.querySelector('annex-component').shadowRoot.querySelector('iframe').contentWindow.postMessage('', '*')`,
+      );
+      await isStopped();
+      await product.page.mouse.up();
+      await show('honest');
+      await inFrame().click();
+      await keyboard.type('in');
+      await expect.poll(() => inFrame().inputValue()).toBe('in');
+    });
+
     test('may ask for the focus where the user has asked for its page', async () => {
       await own().click();
       await show('at-load');

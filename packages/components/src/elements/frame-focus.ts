@@ -90,6 +90,8 @@ class FocusGuard {
   }
 
   #listen(): AbortController {
+    // The end of a press is not seen where its beginning stopped the last frame.
+    this.#isPressed = false;
     const listening = new AbortController();
     const options = { capture: true, signal: listening.signal };
     const on = <K extends keyof WindowEventMap>(
