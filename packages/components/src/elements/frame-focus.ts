@@ -43,6 +43,8 @@ interface Watched {
   isLoaded: boolean;
   /** The user has pressed the button that shows the frame, and nothing else since. */
   isWanted: boolean;
+  /** When the last press in it was seen that has had no effect yet. */
+  pressedAt: number;
   readonly conduct: FrameConduct;
   readonly stop: () => void;
 }
@@ -187,10 +189,30 @@ class FocusGuard {
     else {
       this.#holder = frame;
       this.#isReturning = false;
-      // Attack: another frame takes the focus, for which the user has pressed in this one.
-      if (watched !== undefined) this.#useUpForeign();
+      if (watched !== undefined) this.#notePress(watched);
     }
     this.#tab = undefined;
+  }
+
+  /**
+   * Attack: another frame takes the focus, for which the user has pressed in this one. So the press
+   * is used up, also before it ends.
+   */
+  #notePress(watched: Watched): void {
+    if (this.#isOwn || !isActive()) return;
+    watched.pressedAt = performance.now();
+    this.#useUp();
+  }
+
+  /** Whether the user has just pressed in a frame, which has the focus. A press counts once. */
+  takePress(frame: HTMLIFrameElement): boolean {
+    const watched = this.#frames.get(frame);
+    if (watched === undefined || activeElement() !== frame) return false;
+    this.#notePress(watched);
+    const isPressed = performance.now() - watched.pressedAt <= ACTIVATION_MS;
+    watched.pressedAt = Number.NEGATIVE_INFINITY;
+    // What the page of the product has activated itself is not told from a press in the frame.
+    return isPressed || isActive();
   }
 
   /** The page itself has the focus again. */
@@ -305,6 +327,9 @@ function useUpActivation(): boolean {
 
 const GUARD = new FocusGuard();
 
+/** Whether the user has just pressed in a watched frame, which has the focus. A press counts once. */
+export const takePress = (frame: HTMLIFrameElement): boolean => GUARD.takePress(frame);
+
 /** Watches a frame as long as it is shown. @returns what the frame calls when it has loaded */
 export function useFrameFocus(parts: {
   readonly frame: RefObject<HTMLIFrameElement | null>;
@@ -319,7 +344,7 @@ export function useFrameFocus(parts: {
   useLayoutEffect(() => {
     const { current } = frame;
     if (!isShown || current === null) return;
-    watched.current = { isLoaded: false, isWanted, conduct, stop };
+    watched.current = { isLoaded: false, isWanted, pressedAt: Number.NEGATIVE_INFINITY, conduct, stop };
     // The user has pressed the button in its place.
     if (isWanted) current.focus({ preventScroll: true });
     return GUARD.watch(current, watched.current);

@@ -16,6 +16,7 @@ import {
   readPlace,
   readSize,
 } from '../drawing/frame-message.ts';
+import { takePress } from './frame-focus.ts';
 import { useScope } from './scope.ts';
 
 /** Messages of one page in each ten seconds that are read. */
@@ -67,7 +68,7 @@ export function useFrameMessages({ node, frame, data, resize, stop }: FrameParts
     } else if (action.action === '@webframe.navigate') {
       const place = readPlace(action);
       // Attack: a page that moves the page around it, by itself and again and again.
-      if (place !== undefined && isPressedIn(frame.current)) stage.goTo(place);
+      if (place !== undefined && takePress(frame.current)) stage.goTo(place);
     } else if (!action.action.startsWith('@')) session.dispatch(node.path, action);
   };
 
@@ -81,13 +82,6 @@ export function useFrameMessages({ node, frame, data, resize, stop }: FrameParts
   useEffect(() => {
     if (isReady.current) send();
   }, [data]);
-}
-
-/** Whether the user has just pressed in a frame: it has the focus, and its press counts here, too. */
-function isPressedIn(frame: HTMLIFrameElement): boolean {
-  const root = frame.getRootNode();
-  const focused = root instanceof ShadowRoot || root instanceof Document ? root.activeElement : null;
-  return focused === frame && navigator.userActivation?.isActive !== false;
 }
 
 /** Counts a message. @returns how many there are in this window */
