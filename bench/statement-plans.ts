@@ -94,7 +94,12 @@ async function life(database: Database, wallNow: () => number, place: Posted): P
   const parts = { commits, wallNow, backlog, deliveryFeed };
   const auditIds = new Sequence(randomBytes);
   const outbox = new EventOutbox({ ...parts, auditIds, randomBytes });
-  const claims = new DeliveryClaims({ ...parts, limits: { deliveryLeaseMs: LEASE_MS } });
+  const claims = new DeliveryClaims({
+    ...parts,
+    limits: { deliveryLeaseMs: LEASE_MS },
+    webhookRules: { onGone: false },
+    webhooksChanged: () => undefined,
+  });
   const queue = new DeliveryQueue(database);
   const events = Array.from({ length: MANY }, (_, index) => eventAt(place, index));
   const addressee = await addresseeAt(database, place);

@@ -224,6 +224,12 @@ export const ERRORS = {
     'caller',
     'The integration posts no webhooks there: its manifest has no `webhook`, or not for that level.',
   ),
+  WEBHOOK_DISABLED: row(
+    409,
+    'caller',
+    'The webhook is disabled: nothing is posted to its receiver until it is enabled.',
+  ),
+  WEBHOOK_ENABLED: row(409, 'caller', 'The webhook is not disabled, so there is nothing to enable.'),
   EVENT_UNSELECTED: row(
     409,
     'caller',

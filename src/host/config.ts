@@ -19,6 +19,7 @@ import { CELL_SANDBOX } from './confinement/layers.ts';
 import { EgressPolicy } from './egress/policy.ts';
 import { SETTINGS } from './settings.ts';
 import { type KeySource, parseKeyRing } from './store/vault/vault-key.ts';
+import type { DisablingRules } from './store/webhooks/webhook-health-rows.ts';
 
 export interface Config {
   /** Folder of the vault key, of the first admin token, and of the SQLite file if there is one. */
@@ -73,6 +74,8 @@ export interface Config {
   readonly egressManifest: (typeof EGRESS_MANIFEST)[number];
   /** Whether webhooks may also be posted over plain http. */
   readonly webhookHttp: (typeof WEBHOOK_HTTP)[number];
+  /** When webhooks are disabled because of their receivers. */
+  readonly webhookRules: DisablingRules;
   /** Organizations, and integrations of them, that may have scopes reserved for internal use. */
   readonly internalOrganizations: readonly string[];
   /** Whether to start despite a damaged write-ahead log, without the commits in it. */
@@ -171,6 +174,10 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     egress: egress.policy,
     egressManifest: egressManifest ?? 'required',
     webhookHttp: oneOf('webhook-http', WEBHOOK_HTTP, problems, text),
+    webhookRules: {
+      afterMs: readDuration('webhook-disable-after', text, problems),
+      onGone: oneOf('webhook-disable-on-gone', ON_OFF, problems, text) === 'on',
+    },
     internalOrganizations,
     acceptLoss: text('accept-loss') === 'true',
     builtIns: oneOf('built-ins', BUILT_INS, problems, text),
@@ -271,6 +278,20 @@ function oneOf<Word extends string>(
   const word = words.find((candidate) => candidate === text(flag));
   if (word === undefined) problems.push(`--${flag} must be ${listed(words)}; it is "${text(flag)}".`);
   return word ?? words[0];
+}
+
+const MS_OF_UNIT: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+/** Longest time that a setting may name. */
+const DURATION_MS_MAX = 365 * 86_400_000;
+
+/** A time as 30m, 12h or 5d, in milliseconds. @returns undefined if it is not set */
+function readDuration(flag: string, text: (flag: string) => string, problems: string[]): number | undefined {
+  if (text(flag) === '') return undefined;
+  const [, count, unit = ''] = /^([1-9]\d{0,5})([mhd])$/.exec(text(flag)) ?? [];
+  const ms = Number(count) * (MS_OF_UNIT[unit] ?? Number.NaN);
+  if (ms <= DURATION_MS_MAX) return ms;
+  problems.push(`--${flag} must be a time as 30m, 12h or 5d, of at most 365 days; it is "${text(flag)}".`);
+  return undefined;
 }
 
 const listed = (words: readonly string[]): string => `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;

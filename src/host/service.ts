@@ -268,6 +268,7 @@ function openServiceStore({ config, limits, log, wallNow }: Base, engine: Engine
     randomBytes,
     keys: config.vaultKeys,
     webhookUrlRefusal: (url) => webhooks.refusalOf(url),
+    webhookRules: config.webhookRules,
     onReseal: ({ level, message, details }) => log[level](details, message),
     onError: reported(log, 'log lines were lost'),
   });

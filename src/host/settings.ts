@@ -115,6 +115,16 @@ export const SETTINGS: readonly Setting[] = [
     help: 'allow: webhooks may have receivers with http, not only with https',
   },
   {
+    flag: 'webhook-disable-after',
+    value: '',
+    help: 'time after which a webhook that is failing is disabled, as 12h or 5d; never by default',
+  },
+  {
+    flag: 'webhook-disable-on-gone',
+    value: 'off',
+    help: 'on: a webhook whose receiver answers 410 is disabled',
+  },
+  {
     flag: 'internal-organizations',
     value: '',
     help: 'organizations, or integrations of them, that may have the scopes site:script:inject and site:script:cookies, as acme,other/analytics',

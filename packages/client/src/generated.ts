@@ -19,6 +19,7 @@ export class Routes {
   readonly installations: InstallationsRoutes;
   readonly spaces: SpacesRoutes;
   readonly sites: SitesRoutes;
+  readonly webhooks: WebhooksRoutes;
   readonly installLinks: InstallLinksRoutes;
   readonly tokens: TokensRoutes;
   readonly statementKeys: StatementKeysRoutes;
@@ -38,6 +39,7 @@ export class Routes {
     this.installations = new InstallationsRoutes(requests);
     this.spaces = new SpacesRoutes(requests);
     this.sites = new SitesRoutes(requests);
+    this.webhooks = new WebhooksRoutes(requests);
     this.installLinks = new InstallLinksRoutes(requests);
     this.tokens = new TokensRoutes(requests);
     this.statementKeys = new StatementKeysRoutes(requests);
@@ -1043,6 +1045,68 @@ export class SpacesRoutes {
   }
 
   /**
+   * Read the state of the webhook of an installation in a space.
+   *
+   * @param space Id of a space or a site of the host product.
+   * `GET /v1/integrations/{name}/installations/{id}/spaces/{space}/webhook`
+   */
+  getWebhook(
+    integration: string,
+    installationId: string,
+    space: string,
+    options?: Options,
+  ): Reply<WholeWebhook> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/spaces/{space}/webhook', {
+      path: { name: integration, id: installationId, space },
+      options,
+    });
+  }
+
+  /**
+   * Disable the webhook of an installation in a space. Nothing is posted to its receiver until
+   * it is enabled; its deliveries are held meanwhile.
+   *
+   * @param space Id of a space or a site of the host product.
+   * `POST /v1/integrations/{name}/installations/{id}/spaces/{space}/webhook/disable`
+   */
+  disableWebhook(
+    integration: string,
+    installationId: string,
+    space: string,
+    body: WebhookDisabling = {},
+    options?: Options,
+  ): Reply<WholeWebhook> {
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/webhook/disable',
+      { path: { name: integration, id: installationId, space }, body, options },
+    );
+  }
+
+  /**
+   * Enable the webhook of an installation in a space. What the operator or the host product
+   * has disabled, only a token of that kind enables. With `replay`, what was held is
+   * delivered: a bounded number for each request, a few at a time, and one at a time while the
+   * receiver fails.
+   *
+   * @param space Id of a space or a site of the host product.
+   * `POST /v1/integrations/{name}/installations/{id}/spaces/{space}/webhook/enable`
+   */
+  enableWebhook(
+    integration: string,
+    installationId: string,
+    space: string,
+    body: WebhookEnabling = {},
+    options?: Options,
+  ): Reply<EnabledWebhook> {
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/webhook/enable',
+      { path: { name: integration, id: installationId, space }, body, options },
+    );
+  }
+
+  /**
    * Read the configuration of an installation in a space as a form.
    *
    * @param space Id of a space or a site of the host product.
@@ -1481,6 +1545,68 @@ export class SitesRoutes {
   }
 
   /**
+   * Read the state of the webhook of an installation in a site.
+   *
+   * @param site Id of a space or a site of the host product.
+   * `GET /v1/integrations/{name}/installations/{id}/sites/{site}/webhook`
+   */
+  getWebhook(
+    integration: string,
+    installationId: string,
+    site: string,
+    options?: Options,
+  ): Reply<WholeWebhook> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/sites/{site}/webhook', {
+      path: { name: integration, id: installationId, site },
+      options,
+    });
+  }
+
+  /**
+   * Disable the webhook of an installation in a site. Nothing is posted to its receiver until
+   * it is enabled; its deliveries are held meanwhile.
+   *
+   * @param site Id of a space or a site of the host product.
+   * `POST /v1/integrations/{name}/installations/{id}/sites/{site}/webhook/disable`
+   */
+  disableWebhook(
+    integration: string,
+    installationId: string,
+    site: string,
+    body: WebhookDisabling = {},
+    options?: Options,
+  ): Reply<WholeWebhook> {
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/webhook/disable',
+      { path: { name: integration, id: installationId, site }, body, options },
+    );
+  }
+
+  /**
+   * Enable the webhook of an installation in a site. What the operator or the host product has
+   * disabled, only a token of that kind enables. With `replay`, what was held is delivered: a
+   * bounded number for each request, a few at a time, and one at a time while the receiver
+   * fails.
+   *
+   * @param site Id of a space or a site of the host product.
+   * `POST /v1/integrations/{name}/installations/{id}/sites/{site}/webhook/enable`
+   */
+  enableWebhook(
+    integration: string,
+    installationId: string,
+    site: string,
+    body: WebhookEnabling = {},
+    options?: Options,
+  ): Reply<EnabledWebhook> {
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/webhook/enable',
+      { path: { name: integration, id: installationId, site }, body, options },
+    );
+  }
+
+  /**
    * Read the configuration of an installation in a site as a form.
    *
    * @param site Id of a space or a site of the host product.
@@ -1711,6 +1837,32 @@ export class SitesRoutes {
       'POST',
       '/v1/integrations/{name}/installations/{id}/sites/{site}/content-sources/{source}/compute',
       { path: { name: integration, id: installationId, site, source }, body, options },
+    );
+  }
+}
+
+/** `annex.webhooks`. */
+export class WebhooksRoutes {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /**
+   * List webhooks that are failing or disabled. By installation and place. An organization
+   * sees those of its own installations.
+   *
+   * `GET /v1/webhooks`
+   */
+  list(query: WebhooksListQuery = {}, options?: Options): Reply<Page<Webhook>> {
+    return this.#requests.send('GET', '/v1/webhooks', { query, options });
+  }
+
+  /** The items of all pages of `list`, read page by page as they are needed. */
+  all(query: Omit<WebhooksListQuery, 'cursor' | 'page'> = {}, options?: Options): AsyncIterable<Webhook> {
+    return pagedItems<Omit<WebhooksListQuery, 'cursor' | 'page'>, Webhook>(query, (page) =>
+      this.list(page, options),
     );
   }
 }
@@ -2185,6 +2337,8 @@ export interface AuditListQuery {
     | 'delivery.redeliver'
     | 'delivery.replay'
     | 'delivery.cancel'
+    | 'webhook.disable'
+    | 'webhook.enable'
     | 'webhook.reveal'
     | 'webhook.rotate'
     | 'webhook.test'
@@ -2389,7 +2543,7 @@ export interface DeliveriesListQuery {
   readonly organization?: string | undefined;
   /** `eventId` of an event. */
   readonly event?: string | undefined;
-  readonly state?: 'pending' | 'delivered' | 'unhandled' | 'failed' | 'canceled' | undefined;
+  readonly state?: 'pending' | 'delivered' | 'unhandled' | 'failed' | 'canceled' | 'held' | undefined;
 }
 
 export interface Delivery {
@@ -2414,9 +2568,10 @@ export interface Delivery {
    * `pending`: not attempted yet, or to be retried. `delivered`: the handler or the receiver
    * accepted it. `unhandled`: the code does not handle it, or is not subscribed. `failed`:
    * final failure, or out of retries. `canceled`: the target was paused or removed, or the
-   * delivery was canceled by request.
+   * delivery was canceled by request. `held`: its webhook is disabled; it is kept for a
+   * replay.
    */
-  readonly state: 'pending' | 'delivered' | 'unhandled' | 'failed' | 'canceled';
+  readonly state: 'pending' | 'delivered' | 'unhandled' | 'failed' | 'canceled' | 'held';
   /** Number of calls or requests made. */
   readonly attempts: number;
   /** Retries used since it was accepted or last redelivered. */
@@ -2467,10 +2622,60 @@ export interface DeliveryChange {
     | 'delivered'
     | 'unhandled'
     | 'failed'
-    | 'canceled';
+    | 'canceled'
+    | 'held';
   readonly at: string;
   readonly delivery: Delivery;
   readonly attempt?: DeliveryAttempt | undefined;
+}
+
+export interface EnabledWebhook {
+  /** Id of the installation that it belongs to. */
+  readonly installation: string;
+  readonly space?: string | undefined;
+  readonly site?: string | undefined;
+  readonly integration: string;
+  readonly organization: string;
+  /**
+   * `failing`: its receiver has failed and accepted nothing since. `disabled`: nothing is
+   * posted, and its deliveries are held.
+   */
+  readonly state: 'healthy' | 'failing' | 'disabled';
+  /** When the state began; absent where it never was another. */
+  readonly since?: string | undefined;
+  /** When its receiver first failed, and how. */
+  readonly failing?:
+    | {
+        readonly since: string;
+        readonly outcome: string;
+      }
+    | undefined;
+  readonly disabled?:
+    | {
+        /** Kind of the token with which it was disabled; `service`: Annex itself. */
+        readonly by: string;
+        /**
+         * `failing`: for longer than the operator allows. `gone`: its receiver answered 410.
+         * `request`: it was asked for.
+         */
+        readonly reason: 'failing' | 'gone' | 'request';
+        readonly note?: string | undefined;
+      }
+    | undefined;
+  /**
+   * While it is failing: how the last attempts at its deliveries ended, of those that it has
+   * not accepted; the most frequent first.
+   */
+  readonly outcomes?: readonly WebhookOutcome[] | undefined;
+  /** Deliveries that are held for a replay; counted up to 10,000. */
+  readonly held: number;
+  /** Number of held deliveries that are pending again. */
+  readonly replayed?: number | undefined;
+  /**
+   * Present if more are held: send it as `cursor` of `POST /v1/deliveries/replay`, with the
+   * state `held`.
+   */
+  readonly next?: string | undefined;
 }
 
 export interface EventsListQuery {
@@ -2562,6 +2767,8 @@ export interface Installation {
    * in lists.
    */
   readonly problems?: readonly ConfigurationProblem[] | undefined;
+  /** Webhooks of its spaces and sites, in lists, while one is failing or disabled. */
+  readonly webhooks?: WebhookNumbers | undefined;
 }
 
 export interface InstallationEdit {
@@ -2596,6 +2803,8 @@ export interface InstallationInSite {
    * in lists.
    */
   readonly problems?: readonly ConfigurationProblem[] | undefined;
+  /** Its webhook, in lists, while that is failing or disabled. */
+  readonly webhook?: WebhookHealth | undefined;
 }
 
 export interface InstallationInSpace {
@@ -2619,6 +2828,8 @@ export interface InstallationInSpace {
    * in lists.
    */
   readonly problems?: readonly ConfigurationProblem[] | undefined;
+  /** Its webhook, in lists, while that is failing or disabled. */
+  readonly webhook?: WebhookHealth | undefined;
 }
 
 export interface InstallationTarget {
@@ -3111,7 +3322,7 @@ export interface Replay {
   readonly from?: string | undefined;
   /** Accepted before this time. */
   readonly to?: string | undefined;
-  readonly state?: 'delivered' | 'unhandled' | 'failed' | 'canceled' | undefined;
+  readonly state?: 'delivered' | 'unhandled' | 'failed' | 'canceled' | 'held' | undefined;
   /** `next` of the page before. */
   readonly cursor?: string | undefined;
 }
@@ -3479,6 +3690,92 @@ export interface Visitor {
   readonly type?: 'human' | 'agent' | undefined;
 }
 
+export interface Webhook {
+  /** Id of the installation that it belongs to. */
+  readonly installation: string;
+  readonly space?: string | undefined;
+  readonly site?: string | undefined;
+  readonly integration: string;
+  readonly organization: string;
+  /**
+   * `failing`: its receiver has failed and accepted nothing since. `disabled`: nothing is
+   * posted, and its deliveries are held.
+   */
+  readonly state: 'healthy' | 'failing' | 'disabled';
+  /** When the state began; absent where it never was another. */
+  readonly since?: string | undefined;
+  /** When its receiver first failed, and how. */
+  readonly failing?:
+    | {
+        readonly since: string;
+        readonly outcome: string;
+      }
+    | undefined;
+  readonly disabled?:
+    | {
+        /** Kind of the token with which it was disabled; `service`: Annex itself. */
+        readonly by: string;
+        /**
+         * `failing`: for longer than the operator allows. `gone`: its receiver answered 410.
+         * `request`: it was asked for.
+         */
+        readonly reason: 'failing' | 'gone' | 'request';
+        readonly note?: string | undefined;
+      }
+    | undefined;
+}
+
+export interface WebhookDisabling {
+  /** Why, for people. */
+  readonly note?: string | undefined;
+}
+
+export interface WebhookEnabling {
+  /** Whether to deliver what was held, oldest first. */
+  readonly replay?: boolean | undefined;
+}
+
+/** Its webhook, in lists, while that is failing or disabled. */
+export interface WebhookHealth {
+  /**
+   * `failing`: its receiver has failed and accepted nothing since. `disabled`: nothing is
+   * posted, and its deliveries are held.
+   */
+  readonly state: 'healthy' | 'failing' | 'disabled';
+  /** When the state began; absent where it never was another. */
+  readonly since?: string | undefined;
+  /** When its receiver first failed, and how. */
+  readonly failing?:
+    | {
+        readonly since: string;
+        readonly outcome: string;
+      }
+    | undefined;
+  readonly disabled?:
+    | {
+        /** Kind of the token with which it was disabled; `service`: Annex itself. */
+        readonly by: string;
+        /**
+         * `failing`: for longer than the operator allows. `gone`: its receiver answered 410.
+         * `request`: it was asked for.
+         */
+        readonly reason: 'failing' | 'gone' | 'request';
+        readonly note?: string | undefined;
+      }
+    | undefined;
+}
+
+/** Webhooks of its spaces and sites, in lists, while one is failing or disabled. */
+export interface WebhookNumbers {
+  readonly failing: number;
+  readonly disabled: number;
+}
+
+export interface WebhookOutcome {
+  readonly outcome: string;
+  readonly deliveries: number;
+}
+
 export interface WebhookSecret {
   /** The key of the HMAC is the UTF-8 of this text. */
   readonly secret: string;
@@ -3504,6 +3801,18 @@ export interface WebhookTest {
   readonly deliveries: number;
 }
 
+export interface WebhooksListQuery {
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined;
+  /** `next.page` of the page before. The answer then has a `next.page`, too. */
+  readonly page?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly state?: 'failing' | 'disabled' | undefined;
+  /** Id or subdomain of an organization of the host product. */
+  readonly organization?: string | undefined;
+  readonly integration?: string | undefined;
+}
+
 export interface WholeDelivery {
   /** Also the request id of its lines in the log of the installation. */
   readonly id: string;
@@ -3526,9 +3835,10 @@ export interface WholeDelivery {
    * `pending`: not attempted yet, or to be retried. `delivered`: the handler or the receiver
    * accepted it. `unhandled`: the code does not handle it, or is not subscribed. `failed`:
    * final failure, or out of retries. `canceled`: the target was paused or removed, or the
-   * delivery was canceled by request.
+   * delivery was canceled by request. `held`: its webhook is disabled; it is kept for a
+   * replay.
    */
-  readonly state: 'pending' | 'delivered' | 'unhandled' | 'failed' | 'canceled';
+  readonly state: 'pending' | 'delivered' | 'unhandled' | 'failed' | 'canceled' | 'held';
   /** Number of calls or requests made. */
   readonly attempts: number;
   /** Retries used since it was accepted or last redelivered. */
@@ -3659,6 +3969,48 @@ export interface WholeVersion {
   readonly script?: string | undefined;
   readonly configurations: Readonly<Record<string, unknown>>;
   readonly contentSecurityPolicy?: unknown | undefined;
+}
+
+export interface WholeWebhook {
+  /** Id of the installation that it belongs to. */
+  readonly installation: string;
+  readonly space?: string | undefined;
+  readonly site?: string | undefined;
+  readonly integration: string;
+  readonly organization: string;
+  /**
+   * `failing`: its receiver has failed and accepted nothing since. `disabled`: nothing is
+   * posted, and its deliveries are held.
+   */
+  readonly state: 'healthy' | 'failing' | 'disabled';
+  /** When the state began; absent where it never was another. */
+  readonly since?: string | undefined;
+  /** When its receiver first failed, and how. */
+  readonly failing?:
+    | {
+        readonly since: string;
+        readonly outcome: string;
+      }
+    | undefined;
+  readonly disabled?:
+    | {
+        /** Kind of the token with which it was disabled; `service`: Annex itself. */
+        readonly by: string;
+        /**
+         * `failing`: for longer than the operator allows. `gone`: its receiver answered 410.
+         * `request`: it was asked for.
+         */
+        readonly reason: 'failing' | 'gone' | 'request';
+        readonly note?: string | undefined;
+      }
+    | undefined;
+  /**
+   * While it is failing: how the last attempts at its deliveries ended, of those that it has
+   * not accepted; the most frequent first.
+   */
+  readonly outcomes?: readonly WebhookOutcome[] | undefined;
+  /** Deliveries that are held for a replay; counted up to 10,000. */
+  readonly held: number;
 }
 
 /** Code of an error → its HTTP status. */
@@ -3829,6 +4181,10 @@ export interface ErrorStatuses {
    * level.
    */
   readonly WEBHOOK_UNKNOWN: 404;
+  /** The webhook is disabled: nothing is posted to its receiver until it is enabled. */
+  readonly WEBHOOK_DISABLED: 409;
+  /** The webhook is not disabled, so there is nothing to enable. */
+  readonly WEBHOOK_ENABLED: 409;
   /**
    * The settings of the webhook do not select events of this type; the message names the
    * selected types.

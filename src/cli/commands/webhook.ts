@@ -1,13 +1,21 @@
 /**
- * `annex webhook`: the signing secret of a webhook, and a test of its receiver. Each webhook is of
- * one target: an installation, or its part in a space or a site.
+ * `annex webhook`: the state of a webhook, its signing secret, and a test of its receiver. Each
+ * webhook is of one target: an installation, or its part in a space or a site.
  */
 import Type from 'typebox';
-import type { Annex, WebhookSecret, WebhookTest } from '../../../packages/client/src/index.ts';
+import type {
+  Annex,
+  EnabledWebhook,
+  Replayed,
+  Webhook,
+  WebhookSecret,
+  WebhookTest,
+  WholeWebhook,
+} from '../../../packages/client/src/index.ts';
 import type { CommandContext } from '../command.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
 import { EXIT } from '../terminal/failure.ts';
-import type { Output } from '../terminal/output.ts';
+import { type Output, paint } from '../terminal/output.ts';
 import { OUTCOMES_WAIT_MS, outcomesOf, rowOf, TITLES } from '../traffic/deliveries.ts';
 import { findInstallation, INSTALLATION, PLACE, targetPath } from '../traffic/installation.ts';
 import { duration, seconds } from '../traffic/option-values.ts';
@@ -124,6 +132,157 @@ const test: Command = defineCommand({
   },
 });
 
+const WEBHOOK = Type.Object({
+  installation: Type.String(),
+  space: Type.Optional(Type.String()),
+  site: Type.Optional(Type.String()),
+  integration: Type.String(),
+  organization: Type.String(),
+  state: Type.Enum(['healthy', 'failing', 'disabled']),
+  since: Type.Optional(Type.String()),
+  failing: Type.Optional(Type.Object({ since: Type.String(), outcome: Type.String() })),
+  disabled: Type.Optional(
+    Type.Object({ by: Type.String(), reason: Type.String(), note: Type.Optional(Type.String()) }),
+  ),
+});
+const WHOLE = Type.Object({
+  ...WEBHOOK.properties,
+  outcomes: Type.Optional(Type.Array(Type.Object({ outcome: Type.String(), deliveries: Type.Integer() }))),
+  held: Type.Integer(),
+});
+
+const STYLES = { healthy: 'green', failing: 'red', disabled: 'yellow' } as const;
+const stateOf = ({ state }: Pick<Webhook, 'state'>) => paint(STYLES[state], state);
+
+/** Why a webhook is not healthy, in a few words. */
+function whyOf({ failing, disabled }: Pick<Webhook, 'failing' | 'disabled'>): string {
+  const failure = failing === undefined ? '' : `${failing.outcome}, since ${failing.since}`;
+  if (disabled === undefined) return failure;
+  const { by, reason, note } = disabled;
+  const why = reason === 'request' ? (note ?? 'by request') : reason;
+  return `${why} (by ${by})${failure === '' ? '' : `; ${failure}`}`;
+}
+
+const list: Command = defineCommand({
+  name: 'list',
+  summary: 'list webhooks that are failing or disabled',
+  options: {
+    state: { value: 'state', help: 'only in this state', choices: ['failing', 'disabled'] },
+    organization: { value: 'organization', help: 'only of this organization' },
+    integration: { value: 'integration', help: 'only of this integration' },
+  },
+  examples: [{ line: 'annex webhook list --state disabled', does: 'see which webhooks are disabled' }],
+  json: Type.Object({ items: Type.Array(WEBHOOK) }),
+  async run({ output, client }, filter) {
+    const items = await Array.fromAsync((await client()).webhooks.all(filter));
+    const titles = ['WEBHOOK', 'PLACE', 'STATE', 'SINCE', 'WHY'];
+    output.list(
+      { items },
+      titles,
+      (one) => [
+        `${one.integration}@${one.organization}`,
+        one.space ?? one.site ?? '',
+        stateOf(one),
+        one.since ?? '',
+        whyOf(one),
+      ],
+      'Every webhook is healthy.',
+    );
+  },
+});
+
+const show: Command = defineCommand({
+  name: 'show',
+  summary: 'show whether a webhook is healthy, failing or disabled',
+  arguments: { installation: INSTALLATION },
+  options: PLACE,
+  examples: [{ line: 'annex webhook show hooks --site docs', does: 'see how its receiver answers' }],
+  json: WHOLE,
+  async run(context, { installation, ...place }) {
+    const [client, path] = await webhookOf(context, installation, place);
+    showWebhook(context.output, await client.request('GET', `${path}/webhook`));
+  },
+});
+
+const disable: Command = defineCommand({
+  name: 'disable',
+  summary: 'disable a webhook: its deliveries are held',
+  description: [
+    'Nothing is posted to the receiver until the webhook is enabled. Its deliveries are held meanwhile, and can be replayed as long as deliveries are kept.',
+  ],
+  arguments: { installation: INSTALLATION },
+  options: { ...PLACE, note: { value: 'text', help: 'why, for people' } },
+  examples: [{ line: 'annex webhook disable hooks --site docs', does: 'post nothing to its receiver' }],
+  json: WHOLE,
+  async run(context, { installation, note, ...place }) {
+    const [client, path] = await webhookOf(context, installation, place);
+    const body = note === undefined ? {} : { note };
+    showWebhook(context.output, await client.request('POST', `${path}/webhook/disable`, { body }));
+  },
+});
+
+const enable: Command = defineCommand({
+  name: 'enable',
+  summary: 'enable a webhook, and deliver what was held',
+  description: [
+    'With --replay, what was held is delivered, oldest first: a few at a time, and one at a time while the receiver fails. Without it, what was held stays held.',
+  ],
+  arguments: { installation: INSTALLATION },
+  options: { ...PLACE, replay: { help: 'deliver what was held' } },
+  examples: [
+    {
+      line: 'annex webhook enable hooks --site docs --replay',
+      does: 'post again, also what was missed meanwhile',
+    },
+  ],
+  json: Type.Object({ ...WHOLE.properties, replayed: Type.Optional(Type.Integer()) }),
+  async run(context, { installation: word, replay = false, ...place }) {
+    const { output } = context;
+    const [client, path] = await webhookOf(context, word, place);
+    const { next, ...enabled } = await client.request<EnabledWebhook>('POST', `${path}/webhook/enable`, {
+      body: { replay },
+    });
+    let { replayed = 0 } = enabled;
+    const held = { installation: enabled.installation, ...place, state: 'held' } as const;
+    for (let cursor = next; cursor !== undefined; ) {
+      output.talk(`${replayed} so far.`);
+      const more = await client.request<Replayed>('POST', '/v1/deliveries/replay', {
+        body: { ...held, cursor },
+      });
+      replayed += more.replayed;
+      cursor = more.next;
+    }
+    const whole = next === undefined ? enabled : await client.request<WholeWebhook>('GET', `${path}/webhook`);
+    const shown = replay ? { ...whole, replayed } : whole;
+    output.result(shown, () => {
+      output.line('The webhook is enabled.');
+      if (replay)
+        output.line(`${replayed} held ${replayed === 1 ? 'delivery is' : 'deliveries are'} pending again.`);
+      else if (whole.held > 0) output.talk(heldText(whole.held));
+    });
+  },
+});
+
+const heldText = (held: number): string =>
+  `${held} ${held === 1 ? 'delivery is' : 'deliveries are'} held: annex deliveries replay <installation> --state held`;
+
+function showWebhook(output: Output, webhook: WholeWebhook): void {
+  const { integration, organization, space, site, outcomes = [], held } = webhook;
+  output.result(webhook, () => {
+    const place = space ?? site;
+    const name = `${integration}@${organization}${place === undefined ? '' : ` in ${place}`}`;
+    output.line(paint('bold', name), ' is ', stateOf(webhook));
+    const why = whyOf(webhook);
+    if (why !== '') output.line(`  ${why}`);
+    if (outcomes.length > 0)
+      output.table(
+        ['OUTCOME', 'DELIVERIES'],
+        outcomes.map(({ outcome, deliveries }) => [outcome, deliveries]),
+      );
+    if (held > 0) output.line(`  ${held} held`);
+  });
+}
+
 interface Place {
   readonly space?: string | undefined;
   readonly site?: string | undefined;
@@ -149,12 +308,12 @@ function showSecret(output: Output, shown: WebhookSecret): void {
 
 export const webhook: CommandGroup = {
   name: 'webhook',
-  summary: 'show or replace the secret of a webhook, and test its receiver',
+  summary: 'the state and the secret of a webhook, and a test of its receiver',
   description: [
     'A webhook belongs to an installation, or to its part in a space or a site: name that with --space or --site.',
   ],
   examples: [
     { line: 'annex webhook test hooks --site docs', does: 'see whether the receiver gets a test event' },
   ],
-  commands: [secret, rotate, test],
+  commands: [list, show, disable, enable, secret, rotate, test],
 };

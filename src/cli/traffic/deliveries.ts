@@ -8,12 +8,12 @@ import { Failure } from '../terminal/failure.ts';
 import { type Output, type Piece, paint } from '../terminal/output.ts';
 import { timeOfDay } from './option-values.ts';
 
-export const STATES = ['pending', 'delivered', 'unhandled', 'failed', 'canceled'] as const;
+export const STATES = ['pending', 'delivered', 'unhandled', 'failed', 'canceled', 'held'] as const;
 
 export const stateOf = (state: string): Piece => {
   if (state === 'failed') return paint('red', state);
   if (state === 'delivered') return paint('green', state);
-  return state === 'canceled' || state === 'unhandled' ? paint('yellow', state) : state;
+  return ['canceled', 'unhandled', 'held'].includes(state) ? paint('yellow', state) : state;
 };
 
 export const TITLES = ['DELIVERY', 'TYPE', 'TO', 'STATE', 'ATTEMPTS', 'OUTCOME', 'CREATED'];

@@ -5,13 +5,14 @@
  * kysely's schema builder expresses the same way for every engine.
  */
 import type { Migration } from 'kysely/migration';
-import { createTables } from './schema.ts';
+import { createTables, createWebhookHealth } from './schema.ts';
 
 /** The tables of the first release. */
 export const FIRST_MIGRATION = '025-tables';
 
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   [FIRST_MIGRATION]: { up: createTables },
+  '028-webhook-health': { up: createWebhookHealth },
 };
 
 /** The last migration of the development before the first release: it led to the same tables. */

@@ -323,6 +323,32 @@ export async function createTables(db: Kysely<unknown>): Promise<void> {
   for (const [name, table] of Object.entries(TABLES)) await createTable(db, name, table);
 }
 
+/**
+ * States of webhooks that are not healthy, or were not: a webhook without a row is healthy. And
+ * where to look for what such a webhook has missed.
+ */
+export async function createWebhookHealth(db: Kysely<unknown>): Promise<void> {
+  await createTable(db, 'webhook_health', {
+    columns: {
+      ...TARGET_COLUMNS,
+      state: text,
+      since: time,
+      failing_since: optional(time),
+      outcome: optional(text),
+      disabled_by: optional(text),
+      reason: optional(text),
+      note: optional(text),
+    },
+    key: TARGET,
+    references: ofTarget,
+    indexes: { unwell: { columns: TARGET, where: "state <> 'healthy'" } },
+  });
+  await createIndex(db, 'deliveries', 'held', {
+    columns: ['installation_id', 'id'],
+    where: "state = 'held'",
+  });
+}
+
 async function createTable(db: Kysely<unknown>, name: string, table: Table): Promise<void> {
   const { columns, key, references, indexes = {} } = table;
   let statement: CreateTableBuilder<string, string> = db.schema.createTable(name);
@@ -344,12 +370,19 @@ async function createTable(db: Kysely<unknown>, name: string, table: Table): Pro
     );
   }
   await statement.execute();
-  for (const [end, { columns: indexed, isUnique, where }] of Object.entries(indexes)) {
-    const index = db.schema
-      .createIndex(`${name}_${end}`)
-      .on(name)
-      .columns([...indexed]);
-    const made = isUnique ? index.unique() : index;
-    await (where === undefined ? made : made.where(sql<boolean>`${sql.raw(where)}`)).execute();
-  }
+  for (const [end, index] of Object.entries(indexes)) await createIndex(db, name, end, index);
+}
+
+async function createIndex(
+  db: Kysely<unknown>,
+  table: string,
+  end: string,
+  { columns, isUnique, where }: Index,
+): Promise<void> {
+  const index = db.schema
+    .createIndex(`${table}_${end}`)
+    .on(table)
+    .columns([...columns]);
+  const made = isUnique ? index.unique() : index;
+  await (where === undefined ? made : made.where(sql<boolean>`${sql.raw(where)}`)).execute();
 }

@@ -286,6 +286,24 @@ export interface Tables {
     previous_until: number | null;
     updated_at: number;
   };
+  /** States of webhooks (docs/contract/webhooks.md#health); one without a row is healthy. */
+  webhook_health: {
+    installation_id: string;
+    level: Level;
+    place: string;
+    state: WebhookState;
+    /** When the state began. */
+    since: number;
+    /** When the receiver first failed; null if that is over, or was not why it was disabled. */
+    failing_since: number | null;
+    /** How that attempt ended. */
+    outcome: string | null;
+    /** `service`, or the kind of the principal. */
+    disabled_by: string | null;
+    reason: DisablingReason | null;
+    /** What the principal said about it. */
+    note: string | null;
+  };
   /** Audit entries. Rows are only added, and removed by age. */
   audit: {
     id: string;
@@ -347,10 +365,24 @@ export type DeliveryKind = (typeof DELIVERY_KINDS)[number];
  * `pending`: to be attempted or retried. `delivered`: the handler or the receiver accepted it.
  * `unhandled`: the code does not handle the type, or the target has not selected it. `failed`:
  * final failure, or out of retries. `canceled`: the target was paused or deleted, or a principal
- * canceled the delivery.
+ * canceled the delivery. `held`: its webhook is disabled; it is kept for a replay.
  */
-export const DELIVERY_STATES = ['pending', 'delivered', 'unhandled', 'failed', 'canceled'] as const;
+export const DELIVERY_STATES = ['pending', 'delivered', 'unhandled', 'failed', 'canceled', 'held'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/**
+ * `failing`: its receiver has failed and accepted nothing since. `disabled`: nothing is posted; its
+ * deliveries are held.
+ */
+export const WEBHOOK_STATES = ['healthy', 'failing', 'disabled'] as const;
+export type WebhookState = (typeof WEBHOOK_STATES)[number];
+
+/**
+ * Why a webhook is disabled. `failing`: for longer than the operator allows. `gone`: its receiver
+ * answered 410. `request`: a principal asked for it.
+ */
+export const DISABLING_REASONS = ['failing', 'gone', 'request'] as const;
+export type DisablingReason = (typeof DISABLING_REASONS)[number];
 
 /**
  * `succeeded`; `failed`: handler or receiver failed; `fault`: the platform failed, which does not

@@ -45,6 +45,7 @@ export class Attempts {
       // If the active version no longer posts webhooks, the event goes to its handlers.
       const isWebhook = claim.kind === 'webhook' && target.webhook !== undefined;
       if (!isWebhook) return await handlers.attempt(delivery, target);
+      if (claim.webhook?.state === 'disabled') return unrecorded({ end: 'held', outcome: 'disabled' });
       return await webhooks.attempt(delivery, target, () => currentTarget(targets, claim));
     } catch (error) {
       onError(error);

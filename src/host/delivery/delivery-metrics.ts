@@ -12,6 +12,8 @@ import {
 } from '../database/tables.ts';
 import type { Backlog } from '../store/deliveries/backlog.ts';
 import type { LifecycleEvents } from '../store/installations/lifecycle-events.ts';
+import type { WebhookHealths } from '../store/webhooks/webhook-health.ts';
+import type { WebhookChange } from '../store/webhooks/webhook-health-rows.ts';
 
 const MS_PER_S = 1_000;
 const LATENESS_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 300];
@@ -46,6 +48,41 @@ export function lifecycleMetrics(
     },
   });
   return (state) => total.inc({ state });
+}
+
+/**
+ * Registers the metrics of webhooks.
+ *
+ * @returns a function that counts changes of states
+ */
+export function webhookMetrics(
+  registry: Registry,
+  healths: Pick<WebhookHealths, 'counts'>,
+): (changes: readonly Pick<WebhookChange, 'change'>[]) => void {
+  const registers = [registry];
+  const total = new Counter({
+    name: 'annex_webhook_changes_total',
+    help: 'Changes of states of webhooks by answers of their receivers, of this node.',
+    labelNames: ['change'],
+    registers,
+  });
+  for (const change of ['failing', 'recovered', 'disabled']) total.inc({ change }, 0);
+  let counts: Awaited<ReturnType<WebhookHealths['counts']>> = { failing: 0, disabled: 0 };
+  new Gauge({
+    name: 'annex_webhooks',
+    help: 'Webhooks that are failing or disabled, of all nodes together.',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      // While the database is away, the last numbers stay.
+      counts = await healths.counts().catch(() => counts);
+      this.set({ state: 'failing' }, counts.failing);
+      this.set({ state: 'disabled' }, counts.disabled);
+    },
+  });
+  return (changes) => {
+    for (const { change } of changes) total.inc({ change });
+  };
 }
 
 /** Counts and measures deliveries. */

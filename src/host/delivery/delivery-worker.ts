@@ -333,13 +333,13 @@ export class DeliveryWorker {
   async #settle(delivery: DeliveryInFlight, attempted: Attempted, now: number): Promise<boolean> {
     const { random, callLog, metrics, monotonicNow } = this.#deps;
     const { claim, startedAt, target } = delivery;
-    const { ending, recorded } = attempted;
+    const { ending, recorded, sign } = attempted;
     const decision = decide(claim, ending, now, random());
     const result = recorded && resultOf(ending);
     const durationMs = Math.max(0, now - startedAt);
     const { outcome } = ending;
     const attempt = result && { at: startedAt, durationMs, result, outcome, ...recorded };
-    const settlement = { claim, ...decision, outcome, ...(attempt && { attempt }) };
+    const settlement = { claim, ...decision, outcome, ...(attempt && { attempt }), ...(sign && { sign }) };
     if (!(await this.#writes.run(delivery, () => this.#deps.claims.settle(settlement)))) {
       // Another claim has it; or it was written although the store reported a failure, and waits
       // without a hint.

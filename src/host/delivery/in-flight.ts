@@ -2,7 +2,7 @@
 
 import type { Target } from '../../model/target.ts';
 import { Caller } from '../calls/call.ts';
-import type { Attempt, ClaimedDelivery } from '../store/deliveries/delivery.ts';
+import type { Attempt, ClaimedDelivery, Settlement } from '../store/deliveries/delivery.ts';
 import type { DeliveryOutcome } from './retry.ts';
 
 export class DeliveryInFlight {
@@ -45,6 +45,8 @@ export interface Attempted {
   readonly ending: DeliveryOutcome;
   /** What is kept with the attempt; absent if nothing was called or posted. */
   readonly recorded?: Pick<Attempt, 'destination' | 'status' | 'response' | 'truncated'>;
+  /** What the answer of a webhook's receiver says of it; absent if nothing was posted. */
+  readonly sign?: Settlement['sign'];
   /** One sentence for the log, if the outcome alone does not say what to do about it. */
   readonly detail?: string;
 }

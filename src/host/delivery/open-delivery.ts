@@ -16,7 +16,7 @@ import { RecipientResolver } from './accept/recipients.ts';
 import { TaskAcceptance } from './accept/task-acceptance.ts';
 import { TestEvents } from './accept/test-events.ts';
 import { Attempts } from './attempts.ts';
-import { deliveryMetrics, lifecycleMetrics } from './delivery-metrics.ts';
+import { deliveryMetrics, lifecycleMetrics, webhookMetrics } from './delivery-metrics.ts';
 import { DeliveryOrders } from './delivery-orders.ts';
 import { DeliveryWorker } from './delivery-worker.ts';
 import { HandlerDelivery } from './handler-delivery.ts';
@@ -30,6 +30,7 @@ export interface DeliveryDeps extends Omit<IntakeDeps, 'store' | 'worker' | 'lim
     Pick<
       Store,
       | ('lifecycleEvents' | 'deliveryQueue' | 'deliveryClaims' | 'backlog' | 'webhookSecrets')
+      | 'webhookHealths'
       | ('isShared' | 'announceBacklog')
     >;
   readonly targets: TargetResolver;
@@ -109,6 +110,8 @@ function deliveryWorker(deps: DeliveryDeps): DeliveryWorker {
     ...deps,
     ...{ queue, claims, attempts, metrics, isShared, callForHelp, onError },
   });
+  const countChanges = webhookMetrics(deps.metrics, store.webhookHealths);
+  store.changes.on('webhooks', countChanges);
   store.changes.on('backlog', () => worker.help());
   store.changes.on('back', () => worker.retryNow());
   return worker;

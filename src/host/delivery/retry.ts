@@ -30,6 +30,7 @@ const ANSWERS: readonly (readonly [from: number, to: number, end: 'delivered' | 
 export interface DeliveryOutcome {
   /**
    * - `delivered`, `unhandled`, `canceled`: nothing is left to do.
+   * - `held`: its webhook is disabled; kept for a replay.
    * - `rejected`: final; a retry would fail the same way.
    * - `failed`: the receiver failed; retried.
    * - `fault`: the platform failed; repeated without using up a retry.
@@ -40,6 +41,7 @@ export interface DeliveryOutcome {
     | 'delivered'
     | 'unhandled'
     | 'canceled'
+    | 'held'
     | 'rejected'
     | 'failed'
     | 'fault'
@@ -109,6 +111,7 @@ export function decide(
     case 'delivered':
     case 'unhandled':
     case 'canceled':
+    case 'held':
       return { ...budgetOf(budget), state: end, dueAt: now };
     case 'rejected':
       return { ...budgetOf(budget), state: 'failed', dueAt: now };

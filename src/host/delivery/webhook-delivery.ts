@@ -23,6 +23,8 @@ import { type Attempted, type DeliveryInFlight, LOST } from './in-flight.ts';
 import { deliveryOutcome } from './retry.ts';
 
 const MS_PER_S = 1_000;
+/** By which a receiver says that it will accept nothing any more. */
+const GONE = 410;
 /** A longer destination is not kept with the attempt; the client refuses it. */
 const DESTINATION_CHARS_MAX = 2_048;
 
@@ -159,9 +161,12 @@ export class WebhookDelivery {
 function attemptedWith(result: PostResult, destination: string | undefined, now: number): Attempted {
   const ending = deliveryOutcome(result, now);
   const posted = destination === undefined ? {} : { destination };
-  if (result.kind !== 'answered') return { ending, recorded: posted, detail: result.detail };
+  if (result.kind === 'fault') return { ending, recorded: posted, detail: result.detail };
+  if (result.kind !== 'answered') return { ending, recorded: posted, detail: result.detail, sign: 'failed' };
   const { status, response, truncated } = result;
-  return { ending, recorded: { ...posted, status, response, truncated } };
+  const refused = status === GONE ? 'gone' : 'failed';
+  const sign = ending.end === 'delivered' ? 'accepted' : refused;
+  return { ending, recorded: { ...posted, status, response, truncated }, sign };
 }
 
 /** The text of a body that is JSON in UTF-8, as its content type promises. */

@@ -16,6 +16,7 @@ export const AUDIT_ACTIONS = [
   ...(['installation.create', 'installation.edit', 'installation.pause', 'installation.resume'] as const),
   ...(['installation.delete', 'token.create', 'token.revoke'] as const),
   ...(['delivery.redeliver', 'delivery.replay', 'delivery.cancel'] as const),
+  ...(['webhook.disable', 'webhook.enable'] as const),
   ...(['webhook.reveal', 'webhook.rotate', 'webhook.test', 'statement-keys.rotate'] as const),
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

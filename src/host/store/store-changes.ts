@@ -6,6 +6,7 @@
  */
 import { EventEmitter } from 'node:events';
 import type { Engine } from '../database/engine.ts';
+import type { WebhookChange } from './webhooks/webhook-health-rows.ts';
 
 /** A listener that throws would fail a change that is committed. */
 export type StoreChanges = EventEmitter<{
@@ -31,6 +32,8 @@ export type StoreChanges = EventEmitter<{
   deliverySteps: [...steps: string[]];
   /** A lifecycle event of this installation may have been written, by this node. */
   lifecycle: [installationId: string];
+  /** Answers of receivers have changed states of webhooks, at this node. */
+  webhooks: [changes: readonly WebhookChange[]];
   /** Changes of other nodes may have been missed: nothing that is cached is certain. */
   missed: [];
   /** The database answers again, after it did not. */
@@ -40,7 +43,7 @@ export type StoreChanges = EventEmitter<{
 /** The changes that other nodes announce. */
 export type AnnouncedChange = Exclude<
   keyof (StoreChanges extends EventEmitter<infer Changes> ? Changes : never),
-  'lifecycle' | 'missed' | 'back'
+  'lifecycle' | 'webhooks' | 'missed' | 'back'
 >;
 
 const ANNOUNCED: readonly string[] = [

@@ -50,6 +50,8 @@ import { TargetSource } from './target-source.ts';
 import { Tokens } from './tokens.ts';
 import type { Vault } from './vault/vault.ts';
 import { type KeySource, openVault } from './vault/vault-key.ts';
+import { WebhookHealths } from './webhooks/webhook-health.ts';
+import type { DisablingRules } from './webhooks/webhook-health-rows.ts';
 import { WebhookSecrets } from './webhooks/webhook-secrets.ts';
 
 /**
@@ -72,6 +74,8 @@ export interface StoreOptions extends SqliteEngineOptions {
   readonly keys?: KeySource;
   /** Rule for receivers' URLs when they are saved; every URL is accepted if absent. */
   readonly webhookUrlRefusal?: WebhookUrlRefusal;
+  /** When webhooks are disabled; never if absent. */
+  readonly webhookRules?: DisablingRules;
   /** Receives the progress of resealing after a key rotation. */
   readonly onReseal?: (note: ResealNote) => void;
 }
@@ -108,6 +112,7 @@ export interface Store {
   readonly builtIns: BuiltIns;
   readonly installedBlocks: InstalledBlocks;
   readonly webhookSecrets: WebhookSecrets;
+  readonly webhookHealths: WebhookHealths;
   readonly statementKeys: StatementKeys;
   readonly integrity: { readonly state: IntegrityState };
   /** Whether the database does its work now. */
@@ -211,7 +216,12 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
   return {
     ...{ changes, logs, lifecycleEvents, backlog, deliveryRetention, audit, webhookSecrets, deliveryFeed },
     ...{ tokens, statementKeys, spentSignatures, isShared: engine.isShared },
-    ...eventsAndDeliveries(deps),
+    ...eventsAndDeliveries({
+      ...deps,
+      webhookRules: options.webhookRules ?? { onGone: false },
+      webhooksChanged: (some) => void changes.emit('webhooks', some),
+    }),
+    webhookHealths: new WebhookHealths(deps),
     targetSource: new TargetSource(deps),
     runtimeTokenKeys: vault.deriveKeys(RUNTIME_TOKEN_KEYS),
     registry: new Registry({ ...deps, changed, versionChanged, removed }),

@@ -155,7 +155,7 @@ export class Supervisor {
 }
 
 /** Every node reads these from the database that all share: the sum would count them many times. */
-const OF_THE_DATABASE = ['annex_life_events_waiting', 'annex_deliveries_waiting'];
+const OF_THE_DATABASE = ['annex_life_events_waiting', 'annex_deliveries_waiting', 'annex_webhooks'];
 const GROWING = ['counter', 'histogram', 'summary'];
 
 /** A running worker process. */

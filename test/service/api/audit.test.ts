@@ -105,6 +105,16 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
       change: ['POST', `${path}/webhook-secret/rotate`, { json: { secret: 'hush-hush-hush-hush-hush' } }],
     },
     {
+      ...{ route: `POST ${route}/webhook/disable`, action: 'webhook.disable', about },
+      refused: ['POST', `${path}/webhook/disable`, { json: { note: 1 } }],
+      change: ['POST', `${path}/webhook/disable`, { json: { note: 'hush' } }],
+    },
+    {
+      ...{ route: `POST ${route}/webhook/enable`, action: 'webhook.enable', about },
+      refused: ['POST', `${path}/webhook/enable`, { json: { replay: 1 } }],
+      change: ['POST', `${path}/webhook/enable`, { json: {} }],
+    },
+    {
       ...{ route: `POST ${route}/webhook-test`, action: 'webhook.test', about },
       refused: ['POST', `${path}/webhook-test`, { json: { type: 'nothing' } }],
       change: ['POST', `${path}/webhook-test`, { json: {} }],

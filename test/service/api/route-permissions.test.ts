@@ -81,6 +81,9 @@ const TABLE: Record<string, string> = {
   ...webhook('/v1/integrations/{name}/installations/{id}', 'FFFF'),
   ...webhook('/v1/integrations/{name}/installations/{id}/spaces/{space}', 'FF--'),
   ...webhook('/v1/integrations/{name}/installations/{id}/sites/{site}', 'FF--'),
+  ...webhookHealth('space'),
+  ...webhookHealth('site'),
+  'GET /v1/webhooks': '+++++ FFFF',
   ...below('space'),
   ...below('site'),
 };
@@ -94,6 +97,15 @@ function webhook(path: string, runtime: 'FFFF' | 'FF--'): Record<string, string>
     [`GET ${path}/webhook-secret`]: `++-+- ${runtime} edits`,
     [`POST ${path}/webhook-secret/rotate`]: `++-+- ${runtime} edits`,
     [`POST ${path}/webhook-test`]: `++-+- ${runtime} edits`,
+  };
+}
+
+function webhookHealth(level: 'space' | 'site'): Record<string, string> {
+  const path = `/v1/integrations/{name}/installations/{id}/${level}s/{${level}}/webhook`;
+  return {
+    [`GET ${path}`]: '++-+- FFFF',
+    [`POST ${path}/disable`]: '++-+- FFFF edits',
+    [`POST ${path}/enable`]: '++-+- FFFF edits',
   };
 }
 
@@ -160,7 +172,8 @@ const BODIES: Record<string, unknown> = {
 const bodyOf = (route: string): unknown => {
   if (route.endsWith('/completions')) return { property: 'none' };
   if (route.endsWith('/credentials/states')) return { digest: 'x'.repeat(43) };
-  if (route.endsWith('/lease') || /\/webhook-(test|secret\/rotate)$/.test(route)) return {};
+  if (route.endsWith('/lease') || /\/webhook(-test|-secret\/rotate|\/disable|\/enable)$/.test(route))
+    return {};
   if (route === 'POST /v1/deliveries/replay') return { installation: mine?.id };
   if (route.endsWith('/visitor-authentication')) return {};
   if (route.endsWith('/compute')) return { type: 'content_compute_revision' };

@@ -22,7 +22,7 @@ import type { Lookup } from '../../../src/host/egress/name-resolution.ts';
 import { EgressPolicy } from '../../../src/host/egress/policy.ts';
 import { WebhookClient } from '../../../src/host/egress/webhook/webhook-client.ts';
 import type { Delivery, PostedEvent, WaitingDelivery } from '../../../src/host/store/deliveries/delivery.ts';
-import { openStore, type Store } from '../../../src/host/store/store.ts';
+import { openStore, type Store, type StoreOptions } from '../../../src/host/store/store.ts';
 import type { LimitMet, Limits } from '../../../src/limits.ts';
 import type { TargetName } from '../../../src/model/installation.ts';
 import { publishedManifest } from '../../../src/model/manifest/manifest.ts';
@@ -149,11 +149,14 @@ export class Delivering {
   }
 
   /** A store with an integration that posts webhooks. */
-  static async begin(limits: Partial<Limits> = {}): Promise<Delivering> {
+  static async begin(
+    limits: Partial<Limits> = {},
+    more: Pick<StoreOptions, 'webhookRules'> = {},
+  ): Promise<Delivering> {
     const time = new VirtualTime();
     const folder = await temporaryFolder({ inMemory: true });
     await putEmptyDatabase(folder);
-    const options = { ...storeOptions(folder, limits), wallNow: time.wallNow };
+    const options = { ...storeOptions(folder, limits), ...more, wallNow: time.wallNow };
     const store = await openStore(options);
     onTestFinished(() => store.close());
     const yaml = manifestYaml({ name: 'hooks' }, MANIFEST).replace(

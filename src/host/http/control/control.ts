@@ -36,6 +36,7 @@ type StoreDeps = Pick<
   | 'deliveryList'
   | 'deliveryFeed'
   | 'webhookSecrets'
+  | 'webhookHealths'
   | 'statementKeys'
 >;
 

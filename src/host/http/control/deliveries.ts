@@ -85,7 +85,7 @@ const MEMBERS = {
     description:
       '`pending`: not attempted yet, or to be retried. `delivered`: the handler or the receiver accepted it. `unhandled`: the code ' +
       'does not handle it, or is not subscribed. `failed`: final failure, or out of retries. `canceled`: the target was paused or ' +
-      'removed, or the delivery was canceled by request.',
+      'removed, or the delivery was canceled by request. `held`: its webhook is disabled; it is kept for a replay.',
   }),
   attempts: Type.Integer({ description: 'Number of calls or requests made.' }),
   retries: Type.Integer({ description: 'Retries used since it was accepted or last redelivered.' }),
@@ -121,7 +121,7 @@ export const DeliveryView = named('Delivery', MEMBERS);
 const DeliveryChangeView = named('DeliveryChange', {
   id: Type.String({ description: 'By which a change that comes twice is recognized.' }),
   change: Type.Enum(
-    ['accepted', 'attempted', 'redelivered', 'delivered', 'unhandled', 'failed', 'canceled'],
+    ['accepted', 'attempted', 'redelivered', 'delivered', 'unhandled', 'failed', 'canceled', 'held'],
     {
       description: '`attempted`: an attempt ended, and the delivery is pending still.',
     },

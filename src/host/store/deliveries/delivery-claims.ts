@@ -10,6 +10,7 @@
  */
 
 import type { Limits } from '../../../limits.ts';
+import { installedName } from '../../../model/target.ts';
 import { TASK } from '../../../model/task.ts';
 import {
   bulk,
@@ -22,7 +23,13 @@ import {
   WHOLE,
 } from '../../database/bulk.ts';
 import { Gathered, type GroupCommit } from '../../database/group-commit.ts';
-import type { Database } from '../../database/tables.ts';
+import type { Database, WebhookState } from '../../database/tables.ts';
+import {
+  type DisablingRules,
+  followSigns,
+  type ReceiverSign,
+  type WebhookChange,
+} from '../webhooks/webhook-health-rows.ts';
 import type { Backlog } from './backlog.ts';
 import type { ClaimedDelivery, DeliveryPayload, Settlement, WaitingDelivery } from './delivery.ts';
 import type { DeliveryStep } from './delivery-change.ts';
@@ -67,9 +74,13 @@ const IS_HELD = bulk`deliveries.id = ${TEXT} and fence = ${WHOLE} and state || '
  */
 const CLAIMABLE = bulk`
   select deliveries.*, (select body from events where events.id = deliveries.event) as body,
-    kept.destination as kept_destination, kept.payload as kept_payload, kept.revision as kept_revision
+    kept.destination as kept_destination, kept.payload as kept_payload, kept.revision as kept_revision,
+    health.state as webhook_state, health.failing_since as webhook_failing_since
   from deliveries left join delivery_payloads as kept on kept.delivery_id = deliveries.id
-  where deliveries.id = ${TEXT} and state || '' = 'pending' and +lease_until is null and due_at <= ${WHOLE}${UNLESS_LOCKED}`;
+    left join webhook_health as health on deliveries.kind = 'webhook' and health.state <> 'healthy'
+      and health.installation_id = deliveries.installation_id
+      and health.level = deliveries.level and health.place = deliveries.place
+  where deliveries.id = ${TEXT} and deliveries.state || '' = 'pending' and +lease_until is null and due_at <= ${WHOLE}${UNLESS_LOCKED}`;
 
 /** Values: end of the lease, id. */
 const CLAIM = bulk`
@@ -127,13 +138,16 @@ export interface DeliveryClaimsDeps {
   readonly deliveryFeed: CommittedSteps;
   readonly wallNow: () => number;
   readonly limits: Pick<Limits, 'deliveryLeaseMs'>;
+  readonly webhookRules: DisablingRules;
+  /** Called after a commit in which answers of receivers have changed states of webhooks. */
+  webhooksChanged(changes: readonly WebhookChange[]): void;
 }
 
 export class DeliveryClaims {
   readonly #deps: DeliveryClaimsDeps;
   readonly #claims: Gathered<ClaimRequest, ClaimedDelivery | undefined>;
   readonly #payloads: Gathered<PayloadOfClaim, boolean>;
-  readonly #settlements: Gathered<Settlement, boolean>;
+  readonly #settlements: Gathered<Settlement, Settled>;
 
   constructor(deps: DeliveryClaimsDeps) {
     this.#deps = deps;
@@ -148,7 +162,8 @@ export class DeliveryClaims {
     this.#settlements = new Gathered(
       commits,
       ROWS_PER_STATEMENT,
-      (transaction, settlements) => settleAll(transaction, settlements, deps.wallNow()),
+      (transaction, settlements) =>
+        settleAll(transaction, settlements, { rules: deps.webhookRules, now: deps.wallNow() }),
       PIPELINED,
     );
   }
@@ -181,9 +196,10 @@ export class DeliveryClaims {
    * written then
    */
   async settle(settlement: Settlement): Promise<boolean> {
-    const isWritten = await this.#settlements.add(settlement);
+    const { isWritten, changes } = await this.#settlements.add(settlement);
     if (!isWritten) return false;
-    const { backlog, deliveryFeed } = this.#deps;
+    const { backlog, deliveryFeed, webhooksChanged } = this.#deps;
+    if (changes !== undefined) webhooksChanged(changes);
     if (settlement.state !== 'pending') backlog.change(-1);
     if (deliveryFeed.isFollowed) deliveryFeed.committed(stepsOf(settlement));
     return true;
@@ -267,6 +283,8 @@ interface ClaimableRow extends DeliveryRow {
   readonly kept_destination: string | null;
   readonly kept_payload: string | null;
   readonly kept_revision: string | null;
+  readonly webhook_state: WebhookState | null;
+  readonly webhook_failing_since: number | null;
 }
 
 /** Nothing to see where an attempt was not made, and the delivery is pending still. */
@@ -285,6 +303,9 @@ const claimedOf = (row: ClaimableRow): ClaimedDelivery => ({
   eventBody: row.body,
   generation: row.generation,
   ...payloadIn(row),
+  ...(row.webhook_state !== null && {
+    webhook: { state: row.webhook_state, failingSince: row.webhook_failing_since },
+  }),
 });
 
 /** The columns of a payload are all set, or all null. */
@@ -303,11 +324,18 @@ function keepAll(transaction: Database, items: readonly PayloadOfClaim[]): Promi
   return changeForEach(transaction, KEEP_PAYLOAD, rows);
 }
 
+/** What a settlement has written. */
+interface Settled {
+  readonly isWritten: boolean;
+  /** Of all settlements of the transaction, with the first that was written. */
+  readonly changes?: readonly WebhookChange[];
+}
+
 async function settleAll(
   transaction: Database,
   settlements: readonly Settlement[],
-  now: number,
-): Promise<boolean[]> {
+  { rules, now }: { readonly rules: DisablingRules; readonly now: number },
+): Promise<Settled[]> {
   const rows = settlements.map(({ claim, state, dueAt, retries, unknowns, faults, outcome, attempt }) => {
     const finishedAt = state === 'pending' ? null : now;
     const counts = [retries, unknowns, faults, keptOutcome(outcome), attempt === undefined ? 0 : 1];
@@ -320,7 +348,21 @@ async function settleAll(
   const ended = settlements.filter(({ state }, index) => written[index] && state !== 'pending');
   const tasks = ended.filter(({ claim }) => claim.type === TASK).map(({ claim }) => claim.id);
   if (tasks.length > 0) await emptyTasks(transaction, tasks);
-  return written;
+  const signs = settlements.filter((_, index) => written[index]).flatMap(signsIn);
+  const changes = await followSigns(transaction, signs, { rules, now });
+  const first = written.indexOf(true);
+  return written.map((isWritten, index) => ({
+    isWritten,
+    ...(index === first && changes.length > 0 && { changes }),
+  }));
+}
+
+function signsIn({ claim, sign, outcome }: Settlement): ReceiverSign[] {
+  const target = installedName(claim.target);
+  if (sign === undefined || target === undefined) return [];
+  const { organization, integration, webhook } = claim;
+  const known = webhook && { known: webhook };
+  return [{ ...target, organization, integration, sign, outcome: keptOutcome(outcome), ...known }];
 }
 
 /** The claim still holds, so no attempt was added since it was made. */

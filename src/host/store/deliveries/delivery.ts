@@ -4,7 +4,8 @@
 
 import type { EndpointLevel, Level } from '../../../model/level.ts';
 import type { EndpointName } from '../../../model/target.ts';
-import type { AttemptResult, DeliveryKind, DeliveryState } from '../../database/tables.ts';
+import type { AttemptResult, DeliveryKind, DeliveryState, WebhookState } from '../../database/tables.ts';
+import type { ReceiverSign } from '../webhooks/webhook-health-rows.ts';
 
 /** A validated event, ready to be stored. */
 export interface PostedEvent {
@@ -88,6 +89,8 @@ export interface ClaimedDelivery extends Delivery {
   readonly generation: number;
   /** Absent until it is made. */
   readonly payload?: DeliveryPayload;
+  /** State of its webhook, unless that is healthy. */
+  readonly webhook?: { readonly state: WebhookState; readonly failingSince: number | null };
 }
 
 /** One call or post, with its outcome. */
@@ -112,7 +115,10 @@ export interface RecordedAttempt extends Attempt {
 
 /** Outcome of a claimed delivery: its attempt, and its next state. */
 export interface Settlement {
-  readonly claim: Pick<ClaimedDelivery, 'id' | 'fence' | 'attempts' | 'type' | 'organization' | 'target'>;
+  readonly claim: Pick<
+    ClaimedDelivery,
+    ('id' | 'fence' | 'attempts' | 'type' | 'organization' | 'target') | ('integration' | 'webhook')
+  >;
   readonly state: DeliveryState;
   /** If it stays `pending`: time of the next attempt. */
   readonly dueAt: number;
@@ -122,6 +128,8 @@ export interface Settlement {
   readonly outcome: string;
   /** Absent if no attempt was made, because there was no target to call. */
   readonly attempt?: Attempt;
+  /** What the answer of the receiver says of its webhook; absent if nothing was posted. */
+  readonly sign?: ReceiverSign['sign'];
 }
 
 /** Claimable deliveries of an endpoint. */

@@ -1,8 +1,64 @@
 /** `annex webhook`: its secret, and a test of its receiver. */
 import type { CommandCase } from '../command-case.ts';
+import type { CommandWorld } from '../command-world.ts';
 import { at, noName, notInstalled, nowhere, refused, strange } from '../traffic-world.ts';
 
+/** Disables the webhook in a site, or enables it, unless it is so already. */
+const setWebhook = async (world: CommandWorld, action: 'disable' | 'enable') => {
+  const { body } = await world.service.api('GET', '/v1/integrations/webhook/installations');
+  const [{ id }] = body['items'] as [{ id: string }];
+  const path = `/v1/integrations/webhook/installations/${id}/sites/docs/webhook/${action}`;
+  await world.service.api('POST', path, { json: {} });
+};
+
+/** In a state that the command changes or shows. */
+const after = async (world: CommandWorld, action: 'disable' | 'enable', words: readonly string[]) => {
+  const invocation = await at(world, words);
+  await setWebhook(world, action);
+  return invocation;
+};
+
+const ofPlace = (command: string): CommandCase['failures'] => [
+  strange(['webhook', command, 'webhook', '--site', 'docs']),
+  notInstalled(['webhook', command, 'busy@nobody']),
+  refused(
+    'a space and a site',
+    ['webhook', command, 'webhook', '--site', 'docs', '--space', 'garden'],
+    /exclude each other/,
+  ),
+];
+
 export const WEBHOOK_CASES: readonly CommandCase[] = [
+  {
+    command: 'webhook list',
+    success: (world) => after(world, 'disable', ['webhook', 'list', '--state', 'disabled']),
+    shows: /webhook@acme\s+docs\s+disabled/,
+    failures: [
+      strange(['webhook', 'list']),
+      nowhere(['webhook', 'list']),
+      refused('a state that is not listed', ['webhook', 'list', '--state', 'healthy'], /healthy/),
+    ],
+  },
+  {
+    command: 'webhook show',
+    success: (world) => after(world, 'enable', ['webhook', 'show', 'webhook', '--site', 'docs']),
+    shows: /webhook@acme in docs is (healthy|failing)/,
+    failures: ofPlace('show'),
+  },
+  {
+    command: 'webhook disable',
+    success: (world) =>
+      after(world, 'enable', ['webhook', 'disable', 'webhook', '--site', 'docs', '--note', 'moves']),
+    shows: /is disabled\n {2}moves \(by admin\)/,
+    failures: ofPlace('disable'),
+  },
+  {
+    command: 'webhook enable',
+    success: (world) =>
+      after(world, 'disable', ['webhook', 'enable', 'webhook', '--site', 'docs', '--replay']),
+    shows: /The webhook is enabled\.\n0 held deliveries are pending again\./,
+    failures: ofPlace('enable'),
+  },
   {
     command: 'webhook secret',
     success: (world) => at(world, ['webhook', 'secret', 'webhook@acme', '--site', 'docs']),

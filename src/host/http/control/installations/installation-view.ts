@@ -12,10 +12,13 @@ import {
   EXTERNAL_IDS_MAX,
   INSTALLATION_STATUSES,
   SELECTIONS,
+  type TargetName,
 } from '../../../../model/installation.ts';
 import { CREDENTIALS_PROPERTY } from '../../../../model/manifest/configuration.ts';
 import { mayReadInstallation, type Principal } from '../../../../model/principal.ts';
+import { DISABLING_REASONS, WEBHOOK_STATES } from '../../../database/tables.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
+import type { WebhookHealth } from '../../../store/webhooks/webhook-health-rows.ts';
 import { PAGE_QUERY } from '../lists.ts';
 import { closed, isoTime, named, Organization, optional, Place, Time } from '../schemas.ts';
 
@@ -121,6 +124,51 @@ const problems = optional(
 );
 const installation = Type.String({ description: 'Id of the installation that it belongs to.' });
 
+/** Members that show the health of a webhook. */
+export const HEALTH_VIEW = {
+  state: Type.Enum([...WEBHOOK_STATES], {
+    description:
+      '`failing`: its receiver has failed and accepted nothing since. `disabled`: nothing is posted, and its deliveries are held.',
+  }),
+  since: optional(Time, 'When the state began; absent where it never was another.'),
+  failing: Type.Optional(
+    Type.Object(
+      { since: Time, outcome: Type.String() },
+      { description: 'When its receiver first failed, and how.' },
+    ),
+  ),
+  disabled: Type.Optional(
+    Type.Object({
+      by: Type.String({
+        description: 'Kind of the token with which it was disabled; `service`: Annex itself.',
+      }),
+      reason: Type.Enum([...DISABLING_REASONS], {
+        description:
+          '`failing`: for longer than the operator allows. `gone`: its receiver answered 410. `request`: it was asked for.',
+      }),
+      note: Type.Optional(Type.String()),
+    }),
+  ),
+};
+
+export const healthView = ({ state, since, failing, disabled }: WebhookHealth) => ({
+  state,
+  ...(since !== undefined && { since: isoTime(since) }),
+  ...(failing && { failing: { ...failing, since: isoTime(failing.since) } }),
+  ...(disabled && { disabled }),
+});
+
+/** Of a place, in lists. */
+const webhook = optional(
+  named('WebhookHealth', HEALTH_VIEW),
+  'Its webhook, in lists, while that is failing or disabled.',
+);
+/** Of an installation, in lists. */
+const webhooks = optional(
+  named('WebhookNumbers', { failing: Type.Integer(), disabled: Type.Integer() }),
+  'Webhooks of its spaces and sites, in lists, while one is failing or disabled.',
+);
+
 /** Views at each level. */
 export const VIEWS = {
   organization: named('Installation', {
@@ -130,9 +178,10 @@ export const VIEWS = {
     site_selection: Type.Enum([...SELECTIONS]),
     spaces: Type.Integer({ description: 'Number of spaces that it was added to.' }),
     problems,
+    webhooks,
   }),
-  space: named('InstallationInSpace', { installation, space: Type.String(), ...common, problems }),
-  site: named('InstallationInSite', { installation, site: Type.String(), ...common, problems }),
+  space: named('InstallationInSpace', { installation, space: Type.String(), ...common, problems, webhook }),
+  site: named('InstallationInSite', { installation, site: Type.String(), ...common, problems, webhook }),
 };
 
 /**
@@ -144,19 +193,21 @@ export type TargetView = Static<(typeof VIEWS)['organization']> &
   Static<(typeof VIEWS)['site']>;
 
 /** What a view has beside the row of its target. */
-interface ViewDeps {
+export interface ViewDeps {
   readonly urls: TargetUrls;
   readonly principal: Principal;
   /** Number of spaces of an installation. */
   readonly spaces: number | undefined;
   /** For a principal that may see them, if any are set. */
   readonly credentials: unknown;
+  /** In a list: webhooks of its installation that are failing or disabled. */
+  readonly unwell?: readonly (TargetName & { readonly health: WebhookHealth })[] | undefined;
 }
 
 /** The view of a target at its level, as far as the principal may see it. */
 export function installationView(
   target: Installation,
-  { urls, principal, spaces = 0, credentials }: ViewDeps,
+  { urls, principal, spaces = 0, credentials, unwell = [] }: ViewDeps,
 ): TargetView {
   const { installationId, level, place, integration, organization, status } = target;
   const name =
@@ -174,8 +225,18 @@ export function installationView(
     urls,
     createdAt: isoTime(target.createdAt),
     updatedAt: isoTime(target.updatedAt),
+    ...(unwell.length > 0 && mayReadInstallation(principal, target) && unwellView(target, unwell)),
   };
   return view as TargetView;
+}
+
+function unwellView({ level, place }: TargetName, unwell: NonNullable<ViewDeps['unwell']>) {
+  if (level === 'organization') {
+    const of = (state: string) => unwell.filter(({ health }) => health.state === state).length;
+    return { webhooks: { failing: of('failing'), disabled: of('disabled') } };
+  }
+  const own = unwell.find((one) => one.level === level && one.place === place);
+  return own && { webhook: healthView(own.health) };
 }
 
 const configurationView = ({ configuration, hasCredentials }: Installation, credentials: unknown) => ({

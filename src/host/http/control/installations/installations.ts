@@ -45,6 +45,7 @@ import {
   PLACE_BODIES,
   type TargetView,
   VIEWS,
+  type ViewDeps,
 } from './installation-view.ts';
 import {
   countedEdit,
@@ -328,6 +329,7 @@ async function viewsOf(
   { origins, installations }: Control,
   request: FastifyRequest,
   targets: readonly Installation[],
+  unwell: ReadonlyMap<string, ViewDeps['unwell']> = new Map(),
 ): Promise<(() => TargetView)[]> {
   const principal = principalOf(request);
   const whole = targets.filter(({ level }) => level === 'organization');
@@ -343,6 +345,7 @@ async function viewsOf(
           principal,
           spaces: spaces.get(target.installationId),
           credentials: credentials(),
+          unwell: unwell.get(target.installationId),
         });
     }),
   );
@@ -356,7 +359,12 @@ async function targetsPage(
   read: (part: PageRequest) => Promise<Page<Installation>>,
 ): Promise<ReturnType<typeof pageAnswer<TargetView, TargetView>>> {
   const page = await longPage(asked, read);
-  const views = await viewsOf(control, request, page.items);
+  const ids = page.items.map(({ installationId }) => installationId);
+  const unwell = Map.groupBy(
+    await control.webhookHealths.unwellOf(ids),
+    ({ installationId }) => installationId,
+  );
+  const views = await viewsOf(control, request, page.items, unwell);
   return pageAnswer({ ...page, items: views }, (view) => view());
 }
 

@@ -2,6 +2,8 @@
  * Webhooks of targets: `…/webhook-secret` reads and rotates the signing secret
  * (docs/contract/webhooks.md#secret), and `…/webhook-test` sends a test event to one target, so
  * that a user sees whether the receiver gets it (docs/contract/webhooks.md#test-events).
+ * `…/webhook` shows whether the webhook is healthy, and disables and enables it
+ * (docs/contract/webhooks.md#health); `/v1/webhooks` lists those that are not.
  *
  * For principals that may install the target, and for code of a call for it, whose component shows
  * the secret to a user. As on all routes here, answers carry `no-store`. Each use is an audit
@@ -19,6 +21,8 @@ import { maySeeWebhookSecret } from '../../../../model/principal.ts';
 import type { Target } from '../../../../model/target.ts';
 import { unknownTarget } from '../../../../model/unknown-name-errors.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
+import { type UnwellWebhook, WEBHOOK_KEY } from '../../../store/webhooks/webhook-health.ts';
+import type { WebhookHealth } from '../../../store/webhooks/webhook-health-rows.ts';
 import type { WebhookSecret } from '../../../store/webhooks/webhook-secret-rows.ts';
 import {
   OVERLAP_SECONDS_MAX,
@@ -27,12 +31,15 @@ import {
   OWN_SECRET_CHARS_MAX,
   OWN_SECRET_CHARS_MIN,
 } from '../../../store/webhooks/webhook-secrets.ts';
-import { actorOf, principalOf } from '../authenticate.ts';
+import { actorOf, holderOf, principalOf } from '../authenticate.ts';
 import type { Control } from '../control.ts';
+import { cursorOf, organizationRead, PAGE_QUERY, PageOf, pageAnswer, pageRequest } from '../lists.ts';
 import { route } from '../route.ts';
-import { closed, isoTime, NoQuery, named, optional, Time } from '../schemas.ts';
+import { closed, isoTime, Name, NoQuery, named, Organization, optional, Time } from '../schemas.ts';
+import { HEALTH_VIEW, healthView } from './installation-view.ts';
 import {
   countedEdit,
+  placeView,
   TARGET_NOUNS,
   TARGET_PARAMS,
   TARGET_PATHS,
@@ -40,6 +47,9 @@ import {
   targetNameOf,
   visibleTarget,
 } from './targets.ts';
+
+/** Characters of a note about a webhook that is disabled. */
+const NOTE_CHARS_MAX = 200;
 
 const RotateBody = closed('WebhookSecretRotation', {
   secret: optional(
@@ -144,6 +154,11 @@ const testRoute = (level: Level) =>
     async handle(request, control) {
       const { installation, webhook } = await webhookTarget(control, request, level);
       await requireActive(control, installation);
+      if ((await control.webhookHealths.read(installation)).state === 'disabled')
+        throw new AnnexError(
+          'WEBHOOK_DISABLED',
+          'The webhook is disabled: a test would be held, too. Enable it.',
+        );
       // `webhookTarget` has refused organizations, which have no webhook.
       if (level === 'organization') throw unknownTarget(installation);
       const type = selectedType(installation, webhook.eventTypes, request.body.type);
@@ -153,7 +168,163 @@ const testRoute = (level: Level) =>
     },
   });
 
-export const WEBHOOK_ROUTES = [...LEVELS.flatMap(secretRoutes), ...LEVELS.map(testRoute)];
+/** What every view of a webhook has. */
+const WEBHOOK = {
+  installation: Type.String({ description: 'Id of the installation that it belongs to.' }),
+  space: Type.Optional(Type.String()),
+  site: Type.Optional(Type.String()),
+  integration: Type.String(),
+  organization: Type.String(),
+  ...HEALTH_VIEW,
+};
+
+const WebhookView = named('Webhook', WEBHOOK);
+
+const WHOLE_WEBHOOK = {
+  ...WEBHOOK,
+  outcomes: optional(
+    Type.Array(named('WebhookOutcome', { outcome: Type.String(), deliveries: Type.Integer() })),
+    'While it is failing: how the last attempts at its deliveries ended, of those that it has not accepted; the most frequent first.',
+  ),
+  held: Type.Integer({ description: 'Deliveries that are held for a replay; counted up to 10,000.' }),
+};
+
+const WholeWebhookView = named('WholeWebhook', WHOLE_WEBHOOK);
+
+const EnabledView = named('EnabledWebhook', {
+  ...WHOLE_WEBHOOK,
+  replayed: optional(Type.Integer(), 'Number of held deliveries that are pending again.'),
+  next: optional(
+    Type.String(),
+    'Present if more are held: send it as `cursor` of `POST /v1/deliveries/replay`, with the state `held`.',
+  ),
+});
+
+const DisableBody = Type.Optional(
+  closed('WebhookDisabling', {
+    note: optional(
+      Type.String({ maxLength: NOTE_CHARS_MAX, pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' }),
+      'Why, for people.',
+    ),
+  }),
+);
+
+const EnableBody = Type.Optional(
+  closed('WebhookEnabling', {
+    replay: optional(Type.Boolean(), 'Whether to deliver what was held, oldest first.'),
+  }),
+);
+
+const PLACES = ['space', 'site'] as const;
+
+/** What the routes of the health of a webhook share. */
+const ofWebhook = (level: (typeof PLACES)[number]) => ({
+  params: TARGET_PARAMS[level],
+  query: NoQuery,
+});
+
+const healthRoutes = (level: (typeof PLACES)[number]) => [
+  route({
+    ...ofWebhook(level),
+    name: `${TARGET_TAGS[level]}.getWebhook`,
+    at: `GET ${TARGET_PATHS[level]}/webhook`,
+    summary: `Read the state of the webhook of ${TARGET_NOUNS[level]}`,
+    answer: WholeWebhookView,
+    async handle(request, control) {
+      const { installation } = await webhookTarget(control, request, level);
+      return wholeWebhookView(control, installation, await control.webhookHealths.read(installation));
+    },
+  }),
+  route({
+    ...ofWebhook(level),
+    name: `${TARGET_TAGS[level]}.disableWebhook`,
+    at: `POST ${TARGET_PATHS[level]}/webhook/disable`,
+    summary: `Disable the webhook of ${TARGET_NOUNS[level]}`,
+    description: 'Nothing is posted to its receiver until it is enabled; its deliveries are held meanwhile.',
+    rate: countedEdit(level),
+    body: DisableBody,
+    answer: WholeWebhookView,
+    async handle(request, control) {
+      const { installation } = await webhookTarget(control, request, level);
+      const note = request.body?.note;
+      const health = await control.webhookHealths.disable(installation, note, actorOf(request));
+      return wholeWebhookView(control, installation, health);
+    },
+  }),
+  route({
+    ...ofWebhook(level),
+    name: `${TARGET_TAGS[level]}.enableWebhook`,
+    at: `POST ${TARGET_PATHS[level]}/webhook/enable`,
+    summary: `Enable the webhook of ${TARGET_NOUNS[level]}`,
+    description:
+      'What the operator or the host product has disabled, only a token of that kind enables. With `replay`, what was held is delivered: a bounded number for each request, a few at a time, and one at a time while the receiver fails.',
+    rate: countedEdit(level),
+    body: EnableBody,
+    answer: EnabledView,
+    async handle(request, control) {
+      const { installation } = await webhookTarget(control, request, level);
+      const by = actorOf(request);
+      const health = await control.webhookHealths.enable(installation, by);
+      const { installationId, place } = installation;
+      const held = { installationId, place: { level, place }, state: 'held' } as const;
+      const isReplayed = request.body?.replay === true;
+      const { replayed, next } = isReplayed ? await control.deliveryOrders.replay(held, by) : {};
+      const view = await wholeWebhookView(control, installation, health);
+      return { ...view, replayed, next: next && cursorOf(next) };
+    },
+  }),
+];
+
+const listRoute = route({
+  name: 'webhooks.list',
+  at: 'GET /webhooks',
+  summary: 'List webhooks that are failing or disabled',
+  description: 'By installation and place. An organization sees those of its own installations.',
+  query: Type.Object(
+    {
+      ...PAGE_QUERY,
+      state: Type.Optional(Type.Enum(['failing', 'disabled'])),
+      organization: Type.Optional(Organization),
+      integration: Type.Optional(Name),
+    },
+    { additionalProperties: false },
+  ),
+  answer: PageOf(WebhookView),
+  async handle(request, { webhookHealths }) {
+    const { state, organization: asked, integration, ...query } = request.query;
+    const organization = organizationRead(holderOf(request), asked, 'webhooks');
+    const found = await webhookHealths.list({
+      ...pageRequest(query, WEBHOOK_KEY),
+      ...{ state, organization, integration },
+    });
+    return pageAnswer(found, (webhook) => webhookView(webhook, webhook.health));
+  },
+});
+
+export const WEBHOOK_ROUTES = [
+  ...LEVELS.flatMap(secretRoutes),
+  ...LEVELS.map(testRoute),
+  ...PLACES.flatMap(healthRoutes),
+  listRoute,
+];
+
+const webhookView = (
+  { installationId, level, place, integration, organization }: Omit<UnwellWebhook, 'health'>,
+  health: WebhookHealth,
+) => ({
+  ...{ installation: installationId, ...placeView({ level, place }), integration, organization },
+  ...healthView(health),
+});
+
+async function wholeWebhookView(
+  { webhookHealths }: Pick<Control, 'webhookHealths'>,
+  installation: Installation,
+  health: WebhookHealth,
+) {
+  const { outcomes, held } = await webhookHealths.details(installation, health.failing?.since);
+  const failing = health.failing === undefined ? {} : { outcomes: [...outcomes] };
+  return { ...webhookView(installation, health), ...failing, held };
+}
 
 const secretView = ({ secret, createdAt, previous }: WebhookSecret) => ({
   secret,
