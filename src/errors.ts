@@ -203,6 +203,33 @@ export const ERRORS = {
     'caller',
     'An event with this `eventId` was accepted before, with another body. Nothing of the request was accepted.',
   ),
+  EVENT_DATA_INVALID: row(
+    422,
+    'caller',
+    'The data of an event does not fit the schema of its type; `problems` has a JSON pointer for each fault. Nothing of the request was accepted.',
+  ),
+  EVENT_TYPE_UNKNOWN: row(404, 'caller', 'No event type of this name is declared.'),
+  EVENT_TYPE_INVALID: row(
+    422,
+    'caller',
+    'The declaration of an event type has faults; `problems` lists them, each with a JSON pointer.',
+  ),
+  EVENT_TYPE_BREAKING: row(
+    409,
+    'caller',
+    'Stored events of the type, or its sample, would not fit the changed schema; `problems` has examples. `force=true` changes it anyway.',
+  ),
+  EVENT_TYPE_IN_USE: row(
+    409,
+    'caller',
+    'The event type is handled, selected by a webhook, or has pending deliveries; `users` says by whom. `force=true` deletes it anyway.',
+  ),
+  EVENT_TYPES_FIXED: row(
+    409,
+    'caller',
+    'The event types are those of the file that the service was started with (`--event-types`): change the file.',
+  ),
+  EVENT_TYPES_FULL: row(409, 'caller', 'The limit of declared event types is reached.'),
   DELIVERY_UNKNOWN: row(404, 'caller', 'No delivery of this id that the token may see.'),
   DELIVERY_PENDING: row(409, 'caller', 'The delivery is in flight or waits for its next attempt.'),
   DELIVERY_OVER: row(

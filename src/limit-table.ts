@@ -431,6 +431,11 @@ export const LIMIT_TABLE = {
     about: 'events that are posted at once; beyond this, 413',
     met: ['There are # events', 'There are too many events'],
   },
+  eventTypes: {
+    default: 150,
+    about: 'event types that the product declares; beyond this, 409',
+    met: ['There would be # event types', 'There are too many event types'],
+  },
   taskBytes: {
     default: 64 * KIB,
     about: 'one task, as JSON; beyond this, 413',

@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { DEFAULT_LIMITS, LIMIT_NAMES, LIMITS, type LimitName, type Limits } from '../limits.ts';
 import { AddressList } from '../model/address-list.ts';
 import { ENDPOINT_PLACEHOLDER, hasOwnOrigins } from '../model/endpoint-url.ts';
+import { type EventTypeFile, readEventTypeFile } from '../model/event-type-file.ts';
 import { INTEGRATION_NAME, ORGANIZATION_ID } from '../model/identifiers.ts';
 import { ProductScopes } from '../model/product-scopes.ts';
 import { nearest } from '../model/spelling-hint.ts';
@@ -54,6 +55,8 @@ export interface Config {
   readonly productApi?: string;
   /** The scopes that calls of the product's API need; absent: the product decides. */
   readonly productScopes?: ProductScopes;
+  /** The event types of the product; absent: the API declares them. */
+  readonly eventTypes?: EventTypeFile['types'];
   /** Base of the host product's pages for people; absent: not known. */
   readonly appUrl?: string;
   /** Host names of the control listener, besides IP addresses, `localhost` and that of `apiUrl`. */
@@ -134,7 +137,8 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
   const apiUrl = readUrl('api-url', text, problems)?.replace(/\/v1$/, '');
   const appUrl = readUrl('app-url', text, problems);
   const oauthCallback = readOAuthCallback(publicUrl, text, problems);
-  const product = readProduct(text, problems);
+  const eventTypes = readEventTypes(text, problems);
+  const product = readProduct(text, problems, scopesIn(eventTypes));
   const egress = EgressPolicy.parse({
     allow: text('egress-allow'),
     deny: text('egress-deny'),
@@ -166,6 +170,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     ...(appUrl && { appUrl }),
     ...(oauthCallback && { oauthCallback }),
     ...product,
+    ...(eventTypes && { eventTypes }),
     controlNames: names(text('control-names')),
     trustedProxies: trustedProxies.list,
     ...readNodes(text, integer, problems),
@@ -248,10 +253,30 @@ function readVaultKeys(text: (flag: string) => string, problems: string[]): KeyS
   return { file };
 }
 
+/** The file of event types. Each problem has its line. */
+function readEventTypes(text: (flag: string) => string, problems: string[]): Config['eventTypes'] {
+  const file = text('event-types');
+  if (file === '') return undefined;
+  try {
+    const { types, problems: faults } = readEventTypeFile(readFileSync(file, 'utf8'));
+    problems.push(
+      ...faults.map(({ line, column, message }) => `--event-types: ${file}:${line}:${column}: ${message}`),
+    );
+    return types;
+  } catch (cause) {
+    problems.push(`--event-types: ${(cause as Error).message}.`);
+    return undefined;
+  }
+}
+
+const scopesIn = (types: Config['eventTypes'] = new Map()): readonly string[] =>
+  [...types.values()].flatMap(({ declaration: { scope } }) => scope?.name ?? []);
+
 /** The product's API, and the file of the scopes that its calls need. */
 function readProduct(
   text: (flag: string) => string,
   problems: string[],
+  declaredScopes: readonly string[],
 ): Pick<Config, 'productApi' | 'productScopes'> {
   const productApi = readUrl('product-api', text, problems);
   const file = text('product-scopes');
@@ -259,7 +284,7 @@ function readProduct(
   if (file === '') return { ...(productApi && { productApi }) };
   if (productApi === undefined) problems.push('--product-scopes needs --product-api.');
   try {
-    const { scopes, problems: faults } = ProductScopes.parse(readFileSync(file, 'utf8'));
+    const { scopes, problems: faults } = ProductScopes.parse(readFileSync(file, 'utf8'), declaredScopes);
     problems.push(...faults.map((fault) => `--product-scopes: ${fault}`));
     return { ...(productApi && { productApi }), ...(scopes && { productScopes: scopes }) };
   } catch (cause) {

@@ -75,6 +75,8 @@ export function registerRoutes(
     ...store,
     ...delivery,
     ...shared,
+    wallNow,
+    eventTypesFixed: config.eventTypes !== undefined,
     ...(product && { product }),
     ...{ origins, runtimeTokens, followers, egress, publisher, metrics: exposition },
     cells: { count: config.cells, layers: processes.cells.layers },

@@ -147,6 +147,7 @@ export async function startService(
     const outbound = createOutbound(base, listeners);
     const store = await openServiceStore(base, engine, outbound.webhooks);
     stops.push(() => store.close());
+    await declareEventTypes(base, store);
     const targets = openTargets(store, base);
     // In parallel with the start of the cells. A large database is still checked when the service
     // listens.
@@ -345,10 +346,22 @@ function createPublisher(
       egressRequired: config.egressManifest === 'required',
       internalOrganizations: config.internalOrganizations,
     },
+    eventTypes: () => store.eventTypes.catalog(),
     bundlers,
     probe: (script) => calls.pool.probe(script),
     expectProbe: () => calls.pool.expectProbe(),
   });
+}
+
+/**
+ * Makes the event types of the store those of the file, if there is one.
+ *
+ * @throws if stored events do not fit a change, or a type that is used is not in the file
+ */
+async function declareEventTypes({ config: { eventTypes } }: Base, store: Store): Promise<void> {
+  // Nodes that start at once declare them once.
+  if (eventTypes !== undefined)
+    await store.alone('event-types', () => store.eventTypes.declareAll(eventTypes));
 }
 
 /** Publishes the built-in integrations, unless the setting says otherwise. */

@@ -87,6 +87,11 @@ export const SETTINGS: readonly Setting[] = [
     help: 'file, JSON or YAML, of the scopes that calls of the product API need',
   },
   {
+    flag: 'event-types',
+    value: '',
+    help: 'file, YAML or JSON, of all event types of the product; the API does not change them then',
+  },
+  {
     flag: 'control-names',
     value: '',
     help: 'host names by which the control listener may be addressed, beside IP addresses, localhost and that of --api-url',

@@ -38,6 +38,13 @@ export const movedBuiltIn = (name: string): string => `${name}-built-in`;
 /** Id of a space or a site, also chosen by the host product. */
 export const PLACE_ID = ORGANIZATION_ID;
 
+/** Type of an event that a product declares (`docs/contract/events.md#declared-types`). */
+export const EVENT_TYPE = /^(?=.{1,128}$)[a-z0-9_]+(?:\.[a-z0-9_]+)*$/;
+
+/** Whether a text selects several declared types: `*`, or their beginning, `invoice.*`. */
+export const isEventPattern = (text: string): boolean => EVENT_PATTERN.test(text);
+const EVENT_PATTERN = /^(?=.{1,130}$)(?:[a-z0-9_]+\.)*\*$/;
+
 /**
  * Form of an endpoint key. A text that does not match is refused without a look-up in the store.
  */

@@ -174,6 +174,12 @@ const isSame = (own: TargetName, { installationId, level, place }: TargetName): 
 export const mayPostEvents = (principal: Principal): boolean => isPlatform(principal);
 
 /**
+ * Read the event types of the product: everybody with a token of their own. Authors write handlers
+ * for them, and whoever installs selects them. They are no secret of an organization.
+ */
+export const mayReadEventTypes = (principal: Principal): boolean => !isRuntime(principal);
+
+/**
  * Read the posted events of an organization and their deliveries: that organization. Events name
  * visitors, so authors of subscribed integrations have no access.
  */

@@ -19,22 +19,23 @@ const PATH_CHARS_MAX = 1_000;
 /** The rest of a path, in any number of segments. */
 const REST = '**';
 
-const Rule = Type.Object(
-  {
-    method: Type.Enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', '*']),
-    path: Type.String({ pattern: '^/v1/', maxLength: PATH_CHARS_MAX }),
-    scope: Type.Enum([...SCOPES]),
-  },
-  { additionalProperties: false },
-);
-const Rules = Type.Array(Rule, { maxItems: RULES_MAX });
-const File = Type.Object(
-  { default: Type.Optional(Type.Enum(['pass', 'refuse'])), rules: Rules },
-  { additionalProperties: false },
-);
-
-const checkRules = schemaCheck(Rules);
-const checkFile = schemaCheck(File);
+const rulesOf = (scopes: readonly string[]) =>
+  Type.Array(
+    Type.Object(
+      {
+        method: Type.Enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', '*']),
+        path: Type.String({ pattern: '^/v1/', maxLength: PATH_CHARS_MAX }),
+        scope: Type.Enum([...scopes]),
+      },
+      { additionalProperties: false },
+    ),
+    { maxItems: RULES_MAX },
+  );
+const fileOf = (scopes: readonly string[]) =>
+  Type.Object(
+    { default: Type.Optional(Type.Enum(['pass', 'refuse'])), rules: rulesOf(scopes) },
+    { additionalProperties: false },
+  );
 
 interface CompiledRule {
   readonly method: string;
@@ -56,8 +57,14 @@ export class ProductScopes {
     this.#refusesOthers = refusesOthers;
   }
 
-  /** @returns the mapping, or one sentence for each fault */
-  static parse(text: string): { readonly scopes?: ProductScopes; readonly problems: readonly string[] } {
+  /**
+   * @param declared scopes of the product, beside those that exist always
+   * @returns the mapping, or one sentence for each fault
+   */
+  static parse(
+    text: string,
+    declared: readonly string[] = [],
+  ): { readonly scopes?: ProductScopes; readonly problems: readonly string[] } {
     let value: unknown;
     try {
       value = parse(text);
@@ -65,9 +72,10 @@ export class ProductScopes {
       return { problems: [`it is neither JSON nor YAML: ${(cause as Error).message.split('\n', 1)[0]}`] };
     }
     const file = Array.isArray(value) ? { rules: value } : value;
-    const faults = Array.isArray(value) ? checkRules(value) : checkFile(value);
+    const scopes = [...new Set([...SCOPES, ...declared])];
+    const faults = schemaCheck(Array.isArray(value) ? rulesOf(scopes) : fileOf(scopes))(value);
     if (faults.length > 0) return { problems: [faultText('mapping', faults)] };
-    const { default: others = 'pass', rules } = file as Type.Static<typeof File>;
+    const { default: others = 'pass', rules } = file as Type.Static<ReturnType<typeof fileOf>>;
     const wrong = rules.filter(({ path }) => path.split('/').slice(1, -1).includes(REST));
     if (wrong.length > 0)
       return { problems: wrong.map(({ path }) => `"${REST}" is only for the end of a path: ${path}.`) };

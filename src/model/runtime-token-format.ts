@@ -15,7 +15,7 @@ import type { TargetName } from './installation.ts';
 
 const RUNTIME_TOKEN_PREFIX = 'annex_run_';
 /** Longer than any token that is issued. Attack: long texts that are expensive to read. */
-export const RUNTIME_TOKEN_CHARS_MAX = 2_048;
+export const RUNTIME_TOKEN_CHARS_MAX = 4_096;
 /** HMAC-SHA256 in base64url. */
 const SIGNATURE_CHARS = 43;
 const SHAPE = new RegExp(`^${RUNTIME_TOKEN_PREFIX}([A-Za-z0-9_-]+)\\.([A-Za-z0-9_-]{${SIGNATURE_CHARS}})$`);

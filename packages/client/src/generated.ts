@@ -27,6 +27,7 @@ export class Routes {
   readonly logs: LogsRoutes;
   readonly audit: AuditRoutes;
   readonly events: EventsRoutes;
+  readonly eventTypes: EventTypesRoutes;
   readonly tasks: TasksRoutes;
   readonly deliveries: DeliveriesRoutes;
 
@@ -47,6 +48,7 @@ export class Routes {
     this.logs = new LogsRoutes(requests);
     this.audit = new AuditRoutes(requests);
     this.events = new EventsRoutes(requests);
+    this.eventTypes = new EventTypesRoutes(requests);
     this.tasks = new TasksRoutes(requests);
     this.deliveries = new DeliveriesRoutes(requests);
   }
@@ -2170,6 +2172,63 @@ export class EventsRoutes {
   }
 }
 
+/** `annex.eventTypes`. */
+export class EventTypesRoutes {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /**
+   * List the event types of the product. Those that were declared. The types of the
+   * specification exist always, and are not among them.
+   *
+   * `GET /v1/event-types`
+   */
+  list(options?: Options): Reply<EventTypes> {
+    return this.#requests.send('GET', '/v1/event-types', { options });
+  }
+
+  /**
+   * Read an event type.
+   *
+   * `GET /v1/event-types/{type}`
+   */
+  get(type: string, options?: Options): Reply<EventType> {
+    return this.#requests.send('GET', '/v1/event-types/{type}', { path: { type }, options });
+  }
+
+  /**
+   * Declare an event type, or change it. A change is refused if the sample or one of the last
+   * 1,000 events of the type would not fit it, unless `force` is true.
+   *
+   * `PUT /v1/event-types/{type}`
+   */
+  set(
+    type: string,
+    body: EventTypeToDeclare,
+    options?: Options & EventTypesSetQuery,
+  ): Reply<EventTypeChange> {
+    return this.#requests.send('PUT', '/v1/event-types/{type}', {
+      path: { type },
+      query: { force: options?.force, dryRun: options?.dryRun },
+      body,
+      options,
+    });
+  }
+
+  /**
+   * Delete an event type. Refused while an active version handles it, a webhook selects it or
+   * deliveries of it are pending, unless `force` is true.
+   *
+   * `DELETE /v1/event-types/{type}`
+   */
+  delete(type: string, query: EventTypesDeleteQuery = {}, options?: Options): Reply<EventTypeChange> {
+    return this.#requests.send('DELETE', '/v1/event-types/{type}', { path: { type }, query, options });
+  }
+}
+
 /** `annex.tasks`. */
 export class TasksRoutes {
   readonly #requests: Requests;
@@ -2339,6 +2398,9 @@ export interface AuditListQuery {
     | 'delivery.cancel'
     | 'webhook.disable'
     | 'webhook.enable'
+    | 'event-type.declare'
+    | 'event-type.change'
+    | 'event-type.delete'
     | 'webhook.reveal'
     | 'webhook.rotate'
     | 'webhook.test'
@@ -2512,6 +2574,26 @@ export interface CredentialsLease {
   readonly credentials?: Readonly<Record<string, unknown>> | undefined;
 }
 
+export interface DeclaredEvent {
+  /** A type that was declared, such as `invoice.paid`. */
+  readonly type: string;
+  /** Receivers recognize a repeated event by it. Annex makes one if it is absent. */
+  readonly eventId?: string | undefined;
+  /**
+   * The organization that the space or site belongs to. Only its installations receive the
+   * event.
+   */
+  readonly organization: string;
+  /** Only this installation receives the event. */
+  readonly installationId?: string | undefined;
+  /** The space in which it happened. */
+  readonly space?: string | undefined;
+  /** The site in which it happened. */
+  readonly site?: string | undefined;
+  /** What happened. It fits the schema of the type. */
+  readonly data: unknown;
+}
+
 export interface DeliveriesListQuery {
   /** `next` of the page before. */
   readonly cursor?: string | undefined;
@@ -2678,6 +2760,78 @@ export interface EnabledWebhook {
   readonly next?: string | undefined;
 }
 
+export interface EventScope {
+  /** Such as `invoices:read`. Manifests request it. */
+  readonly name: string;
+  /** What it allows, for who installs. */
+  readonly description?: string | undefined;
+}
+
+/** An event type that the product has declared. */
+export interface EventType {
+  /** Its name, such as `invoice.paid`. */
+  readonly type: string;
+  /** As users see it: "Invoice paid". */
+  readonly title: string;
+  /** When it happens, and what it says. */
+  readonly description?: string | undefined;
+  /** Where it happens. */
+  readonly level: 'organization' | 'space' | 'site';
+  /** JSON Schema of `data`. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly scope?: EventScope | undefined;
+  /** Whether users may select it for webhooks. */
+  readonly webhook: boolean;
+  /** An example of `data`, for tests and documentation. It fits the schema. */
+  readonly sample?: unknown | undefined;
+  readonly deprecated: boolean;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface EventTypeChange {
+  readonly type: string;
+  readonly change: 'added' | 'changed' | 'unchanged' | 'removed';
+}
+
+/** An event type of the product. */
+export interface EventTypeToDeclare {
+  /** As users see it: "Invoice paid". */
+  readonly title: string;
+  /** When it happens, and what it says. */
+  readonly description?: string | undefined;
+  /** Where it happens. */
+  readonly level: 'organization' | 'space' | 'site';
+  /** JSON Schema of `data`, draft 2020-12; any object by default. */
+  readonly schema?: Readonly<Record<string, unknown>> | undefined;
+  readonly scope?: EventScope | undefined;
+  /** Whether users may select it for webhooks; `false` by default. */
+  readonly webhook?: boolean | undefined;
+  /** An example of `data`, for tests and documentation. It fits the schema. */
+  readonly sample?: unknown | undefined;
+  /** Still posted, but no longer offered to who does not use it yet. */
+  readonly deprecated?: boolean | undefined;
+}
+
+export interface EventTypes {
+  /** By name. */
+  readonly items: readonly EventType[];
+}
+
+export interface EventTypesDeleteQuery {
+  /** Also where stored events do not fit it, or somebody uses it. */
+  readonly force?: boolean | undefined;
+  /** Check the change, and make none. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface EventTypesSetQuery {
+  /** Also where stored events do not fit it, or somebody uses it. */
+  readonly force?: boolean | undefined;
+  /** Check the change, and make none. */
+  readonly dryRun?: boolean | undefined;
+}
+
 export interface EventsListQuery {
   /** `next` of the page before. */
   readonly cursor?: string | undefined;
@@ -2686,15 +2840,7 @@ export interface EventsListQuery {
   readonly limit?: number | undefined;
   /** Id or subdomain of an organization of the host product. */
   readonly organization?: string | undefined;
-  readonly type?:
-    | 'space_view'
-    | 'space_content_updated'
-    | 'space_visibility_updated'
-    | 'space_gitsync_started'
-    | 'space_gitsync_completed'
-    | 'site_view'
-    | 'page_feedback'
-    | undefined;
+  readonly type?: string | undefined;
   /** Accepted at this time or later. */
   readonly from?: string | undefined;
   /** Accepted before this time. */
@@ -3159,7 +3305,8 @@ export type PostedEvent =
   | SpaceGitsyncStarted
   | SpaceGitsyncCompleted
   | SiteView
-  | PageFeedback;
+  | PageFeedback
+  | DeclaredEvent;
 
 export interface PostedMany {
   /** In the order of the request. */
@@ -3184,6 +3331,10 @@ export interface Problem {
   readonly property?: string | undefined;
   /** Path in the ContentKit tree that a component returned. */
   readonly path?: string | undefined;
+  /** JSON pointer into the data of an event, or into a declaration. */
+  readonly pointer?: string | undefined;
+  /** The event that has the problem. */
+  readonly eventId?: string | undefined;
   readonly message: string;
   readonly hint?: string | undefined;
   /** The limit that was exceeded. */
@@ -4160,6 +4311,35 @@ export interface ErrorStatuses {
    * request was accepted.
    */
   readonly EVENT_CONFLICT: 409;
+  /**
+   * The data of an event does not fit the schema of its type; `problems` has a JSON pointer
+   * for each fault. Nothing of the request was accepted.
+   */
+  readonly EVENT_DATA_INVALID: 422;
+  /** No event type of this name is declared. */
+  readonly EVENT_TYPE_UNKNOWN: 404;
+  /**
+   * The declaration of an event type has faults; `problems` lists them, each with a JSON
+   * pointer.
+   */
+  readonly EVENT_TYPE_INVALID: 422;
+  /**
+   * Stored events of the type, or its sample, would not fit the changed schema; `problems` has
+   * examples. `force=true` changes it anyway.
+   */
+  readonly EVENT_TYPE_BREAKING: 409;
+  /**
+   * The event type is handled, selected by a webhook, or has pending deliveries; `users` says
+   * by whom. `force=true` deletes it anyway.
+   */
+  readonly EVENT_TYPE_IN_USE: 409;
+  /**
+   * The event types are those of the file that the service was started with (`--event-types`):
+   * change the file.
+   */
+  readonly EVENT_TYPES_FIXED: 409;
+  /** The limit of declared event types is reached. */
+  readonly EVENT_TYPES_FULL: 409;
   /** No delivery of this id that the token may see. */
   readonly DELIVERY_UNKNOWN: 404;
   /** The delivery is in flight or waits for its next attempt. */

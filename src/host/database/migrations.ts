@@ -5,13 +5,14 @@
  * kysely's schema builder expresses the same way for every engine.
  */
 import type { Migration } from 'kysely/migration';
-import { createTables, createWebhookHealth } from './schema.ts';
+import { createEventTypes, createTables, createWebhookHealth } from './schema.ts';
 
 /** The tables of the first release. */
 export const FIRST_MIGRATION = '025-tables';
 
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   [FIRST_MIGRATION]: { up: createTables },
+  '026-event-types': { up: createEventTypes },
   '028-webhook-health': { up: createWebhookHealth },
 };
 

@@ -200,6 +200,14 @@ export interface Tables {
     deliveries: number;
     created_at: number;
   };
+  /** Event types that the operator has declared (docs/contract/events.md#declared-types). */
+  event_types: {
+    name: string;
+    /** JSON: an `EventTypeDeclaration`. */
+    declaration: string;
+    created_at: number;
+    updated_at: number;
+  };
   /** Deliveries: one event to one target each. */
   deliveries: {
     /** `events.id`, a dot, and a number. */

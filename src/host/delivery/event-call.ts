@@ -7,6 +7,7 @@
  * and gets all of its target's.
  */
 import type { Readable } from 'node:stream';
+import { includesType } from '../../model/event-type.ts';
 import { eventIds, type Target } from '../../model/target.ts';
 import { TASK } from '../../model/task.ts';
 import type { CallResponse, CallResult } from '../calls/call.ts';
@@ -32,7 +33,7 @@ export function callFor(
   target: Target,
   { claim, caller }: DeliveryInFlight,
 ): Promise<CallResult> | Attempted {
-  if (target.handles?.has(claim.type) === false) return NO_HANDLER;
+  if (target.handles !== undefined && !includesType(target.handles, claim.type)) return NO_HANDLER;
   const envelope = {
     event: Buffer.from(eventFor(target, claim), 'utf8'),
     environment: target.environmentJson,

@@ -4,6 +4,8 @@
  */
 
 import type { LimitMet, Limits } from '../../limits.ts';
+import { type EventCatalog, includesType, NO_EVENT_TYPES, patternsOf } from '../../model/event-type.ts';
+import { isEventPattern } from '../../model/identifiers.ts';
 import { limitClause } from '../../model/limit-met.ts';
 import type { Manifest, PlaceOf } from '../../model/manifest/manifest.ts';
 import { HANDLED_EVENTS, missingScopes } from '../../model/manifest/scope.ts';
@@ -101,22 +103,24 @@ export interface InspectedManifest {
  *
  * @param entry path of the entrypoint inside the upload
  * @param against undefined where the manifest has errors
+ * @param catalog the event types that the product declares
  */
 export function inspectExports(
   exports: ScriptExports,
   entry: string,
   against: InspectedManifest | undefined,
+  catalog: EventCatalog = NO_EVENT_TYPES,
 ): readonly Problem[] {
   if (!exports.fetch) {
     const hint = 'Export default createIntegration({ … }), or an object with a fetch function.';
     return [problem('The default export of the script has no "fetch" function.', { file: entry, hint })];
   }
   if (!exports.sdk) return [];
-  const unknown = unknownHandlers(exports, entry);
+  const unknown = unknownHandlers(exports, entry, catalog);
   if (against === undefined) return unknown;
   return [
     ...missingComponents(exports, against),
-    ...handlersWithoutScope(exports, against),
+    ...handlersWithoutScope(exports, against, catalog),
     ...selectableUnhandled(exports, against),
     ...unknown,
   ];
@@ -170,9 +174,12 @@ function knownComponents(components: readonly string[]): string {
 function handlersWithoutScope(
   { events }: ScriptExports,
   { manifest: { scopes }, placeOf }: InspectedManifest,
+  catalog: EventCatalog,
 ): Problem[] {
   return events.flatMap((event) => {
-    const missing = missingScopes(event, scopes);
+    const declared = catalog.get(event)?.scope?.name;
+    const missing =
+      declared === undefined || scopes.includes(declared) ? missingScopes(event, scopes) : [declared];
     if (missing === undefined) return [];
     const message = `The handler of "${event}" will not be called: it needs the scope ${missing.join(' or ')}.`;
     const hint = 'Add the scope to "scopes" in the manifest.';
@@ -193,7 +200,7 @@ function selectableUnhandled(
     const property = configurations[level]?.properties[webhook.eventTypes];
     const choices = property?.type === 'string' ? (property.enum ?? []) : [];
     return choices
-      .filter((type) => !events.includes(type))
+      .filter((type) => !isHandled(type, events))
       .map((type) => {
         const message = `"${type}" can be selected, but the script has no handler for it, so it is never posted.`;
         const hint = `Add "${type}" to the "events" of the integration, or remove it from the choices.`;
@@ -203,15 +210,22 @@ function selectableUnhandled(
   });
 }
 
+/** Whether a choice has a handler, and a pattern one for some type that fits it. */
+function isHandled(choice: string, events: readonly string[]): boolean {
+  if (!isEventPattern(choice)) return includesType(new Set(events), choice);
+  return events.some((event) => event === choice || event === '*' || patternsOf(event).includes(choice));
+}
+
 /**
- * Warns of handlers for unknown event types. Only a warning, because the host product may send its
- * own types.
+ * Warns of handlers for unknown event types. Only a warning, because the product may declare its
+ * types later.
  */
-function unknownHandlers({ events }: ScriptExports, entry: string): Problem[] {
+function unknownHandlers({ events }: ScriptExports, entry: string, catalog: EventCatalog): Problem[] {
+  const known = [...HANDLED_EVENTS, ...catalog.names];
   return events
-    .filter((event) => !HANDLED_EVENTS.includes(event))
+    .filter((event) => !known.includes(event) && !isEventPattern(event))
     .map((event, index) => {
-      const near = index < PROBLEMS_MAX ? nearest(event, HANDLED_EVENTS) : undefined;
+      const near = index < PROBLEMS_MAX ? nearest(event, known) : undefined;
       const message = `"${event.slice(0, NAME_CHARS)}" is not a known event, so its handler may never be called.`;
       return warning(message, { file: entry, hint: eventHint(event, near) });
     });

@@ -13,7 +13,9 @@
 import { AnnexError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
-import { BUILT_IN_ORGANIZATION, movedBuiltIn } from '../../model/identifiers.ts';
+import { type EventCatalog, isDeclarable, NO_EVENT_TYPES } from '../../model/event-type.ts';
+import { BUILT_IN_ORGANIZATION, isEventPattern, movedBuiltIn } from '../../model/identifiers.ts';
+import type { Level } from '../../model/level.ts';
 import {
   MANIFEST_FILE,
   type Manifest,
@@ -42,6 +44,8 @@ export interface PublisherDeps {
   readonly limits: Limits;
   /** What this deployment asks of manifests. */
   readonly rules?: ManifestRules;
+  /** The event types that the product declares; none by default. */
+  readonly eventTypes?: () => Promise<EventCatalog>;
   /** Starts the confined process that reads and bundles an upload. */
   readonly bundlers?: Pick<Launcher, 'launch'>;
 }
@@ -126,12 +130,14 @@ export class Publisher {
   }
 
   async #examined(form: UploadForm, principal: Principal, gone?: AbortSignal): Promise<Examined> {
-    const { limits, rules, bundlers } = this.#deps;
+    const { limits, bundlers } = this.#deps;
+    const catalog = (await this.#deps.eventTypes?.()) ?? NO_EVENT_TYPES;
+    const rules = { ...this.#deps.rules, ...rulesOf(catalog) };
     const job = await UploadJob.begin({
       limits,
       publisher: publisherOf(principal),
       signal: gone,
-      ...(rules && { rules }),
+      rules,
       ...(bundlers && { launcher: bundlers }),
     });
     const built = await this.#built(job, form, principal).finally(() => job.end());
@@ -139,7 +145,7 @@ export class Publisher {
     const { reading, code } = built;
     const problems = [...reading.problems, ...built.problems];
     gone?.throwIfAborted();
-    const probed = code && (await this.#probed(code, reading));
+    const probed = code && (await this.#probed(code, reading, catalog));
     problems.push(...(probed?.problems ?? []));
     // Stores nothing after a disconnect: the publisher would not learn of the new active version.
     gone?.throwIfAborted();
@@ -211,14 +217,19 @@ export class Publisher {
   }
 
   /** Runs the code once and checks its exports against the manifest. */
-  async #probed({ script, sourceMap, entry }: Code, { manifest, placeOf }: Read): Promise<Probed> {
+  async #probed(
+    { script, sourceMap, entry }: Code,
+    { manifest, placeOf }: Read,
+    catalog: EventCatalog,
+  ): Promise<Probed> {
     const { end, exports } = await this.#deps.probe(script);
     requireOwnEnd(end);
     if (end.outcome !== 'ok' || exports === undefined) {
       const toSource = createStackMapper(sourceMap, scriptUrl(PROBED_SCRIPT));
       return { problems: [probeProblem(end, { limits: this.#deps.limits, entry, toSource })] };
     }
-    return { problems: inspectExports(exports, entry, manifest && { manifest, placeOf }), exports };
+    const problems = inspectExports(exports, entry, manifest && { manifest, placeOf }, catalog);
+    return { problems, exports };
   }
 
   async #store(publication: Publication, found: Found, by: Actor): Promise<Publishing> {
@@ -238,9 +249,30 @@ function warningsOf(integration: string, kept: readonly string[], { problems, mo
   return bounded([...unapplied, ...problems], more);
 }
 
-/** Stores known event types only. Attack: a script that declares any number of names. */
-const handled = (exports: ScriptExports | undefined): Pick<VersionCode, 'handles'> =>
-  exports?.sdk ? { handles: HANDLED_EVENTS.filter((type) => exports.events.includes(type)) } : {};
+/** What the declared types add to the rules of manifests: nothing where there are none. */
+function rulesOf(catalog: EventCatalog): Pick<ManifestRules, 'scopes' | 'webhookTypes'> {
+  if (catalog.all.length === 0) return {};
+  const typesAt = (level: Level) =>
+    catalog.all.flatMap((type) => (type.webhook && type.level === level ? [type.name] : []));
+  const webhookTypes = {
+    organization: typesAt('organization'),
+    space: typesAt('space'),
+    site: typesAt('site'),
+  };
+  return { scopes: catalog.scopes, webhookTypes };
+}
+
+/**
+ * Stores known event types, and a bounded number of names and patterns that the product may
+ * declare, also later. Attack: a script that declares any number of names.
+ */
+function handled(exports: ScriptExports | undefined): Pick<VersionCode, 'handles'> {
+  if (!exports?.sdk) return {};
+  const known = HANDLED_EVENTS.filter((type) => exports.events.includes(type));
+  const declarable = exports.events.filter((type) => isDeclarable(type) || isEventPattern(type));
+  return { handles: [...known, ...declarable.slice(0, DECLARABLE_MAX)] };
+}
+const DECLARABLE_MAX = 300;
 
 /**
  * Publisher that an upload's slot and memory are charged to: the organization of the token. An

@@ -17,6 +17,7 @@ export const AUDIT_ACTIONS = [
   ...(['installation.delete', 'token.create', 'token.revoke'] as const),
   ...(['delivery.redeliver', 'delivery.replay', 'delivery.cancel'] as const),
   ...(['webhook.disable', 'webhook.enable'] as const),
+  ...(['event-type.declare', 'event-type.change', 'event-type.delete'] as const),
   ...(['webhook.reveal', 'webhook.rotate', 'webhook.test', 'statement-keys.rotate'] as const),
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -24,6 +24,8 @@ export type StoreChanges = EventEmitter<{
   tokens: [];
   /** The keys of statements were rotated. */
   statementKeys: [];
+  /** An event type was declared, changed or deleted. */
+  eventTypes: [];
   /** Another node has more due deliveries than it can start. */
   backlog: [];
   /** Another node follows the deliveries of these scopes. */
@@ -48,7 +50,7 @@ export type AnnouncedChange = Exclude<
 
 const ANNOUNCED: readonly string[] = [
   ...(['integration', 'version', 'installation', 'removed', 'webhookSecrets'] satisfies AnnouncedChange[]),
-  ...(['tokens', 'statementKeys', 'backlog'] satisfies AnnouncedChange[]),
+  ...(['tokens', 'statementKeys', 'eventTypes', 'backlog'] satisfies AnnouncedChange[]),
   ...(['deliveryFollowers', 'deliverySteps'] satisfies AnnouncedChange[]),
 ];
 

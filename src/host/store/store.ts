@@ -25,6 +25,7 @@ import { DeliveryList } from './deliveries/delivery-list.ts';
 import { DeliveryOrderRows } from './deliveries/delivery-order-rows.ts';
 import { DeliveryQueue } from './deliveries/delivery-queue.ts';
 import { DeliveryRetention } from './deliveries/delivery-retention.ts';
+import { EventTypes } from './event-types.ts';
 import { EventList } from './events/event-list.ts';
 import { EventOutbox, type EventOutboxDeps } from './events/event-outbox.ts';
 import { SubscriberRows } from './events/subscriber-rows.ts';
@@ -93,6 +94,7 @@ export interface Store {
   readonly tokens: Tokens;
   readonly logs: Logs;
   readonly lifecycleEvents: LifecycleEvents;
+  readonly eventTypes: EventTypes;
   readonly eventList: EventList;
   readonly eventOutbox: EventOutbox;
   readonly taskOutbox: TaskOutbox;
@@ -193,10 +195,9 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
   const audit = new Audit(deps);
   const spentSignatures = engine.isShared ? new SpentSignatures(deps) : undefined;
   const changes = storeChanges(engine);
-  forgetChanged(changes, { webhookSecrets, tokens, statementKeys });
-  changes.on('deliveryFollowers', (...scopes) => deliveryFeed.followedElsewhere(scopes));
-  changes.on('deliverySteps', (...steps) => deliveryFeed.committedElsewhere(steps));
-  changes.on('missed', () => deliveryFeed.missed());
+  const eventTypes = new EventTypes({ ...deps, changed: () => void changes.emit('eventTypes') });
+  forgetChanged(changes, { webhookSecrets, tokens, statementKeys, eventTypes });
+  feedChanges(changes, deliveryFeed);
   const changed = (integration: string) => void changes.emit('integration', integration);
   const versionChanged = (integration: string) => {
     changed(integration);
@@ -215,7 +216,7 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
   void reseal.start();
   return {
     ...{ changes, logs, lifecycleEvents, backlog, deliveryRetention, audit, webhookSecrets, deliveryFeed },
-    ...{ tokens, statementKeys, spentSignatures, isShared: engine.isShared },
+    ...{ tokens, statementKeys, eventTypes, spentSignatures, isShared: engine.isShared },
     ...eventsAndDeliveries({
       ...deps,
       webhookRules: options.webhookRules ?? { onGone: false },
@@ -253,10 +254,22 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
   };
 }
 
+/** Tells the feed of deliveries what other nodes announce. */
+function feedChanges(changes: StoreChanges, deliveryFeed: DeliveryFeed): void {
+  changes.on('deliveryFollowers', (...scopes) => deliveryFeed.followedElsewhere(scopes));
+  changes.on('deliverySteps', (...steps) => deliveryFeed.committedElsewhere(steps));
+  changes.on('missed', () => deliveryFeed.missed());
+}
+
 /** Drops what the store itself caches of changes. */
 function forgetChanged(
   changes: StoreChanges,
-  { webhookSecrets, tokens, statementKeys }: Pick<Store, 'webhookSecrets' | 'tokens' | 'statementKeys'>,
+  {
+    webhookSecrets,
+    tokens,
+    statementKeys,
+    eventTypes,
+  }: Pick<Store, 'webhookSecrets' | 'tokens' | 'statementKeys' | 'eventTypes'>,
 ): void {
   changes.on('installation', (installationId) => webhookSecrets.forgetInstallation(installationId));
   changes.on('webhookSecrets', (installationId) => webhookSecrets.forgetInstallation(installationId));
@@ -265,10 +278,12 @@ function forgetChanged(
   });
   changes.on('tokens', () => tokens.forget());
   changes.on('statementKeys', () => statementKeys.forget());
+  changes.on('eventTypes', () => eventTypes.forget());
   changes.on('missed', () => {
     webhookSecrets.forget();
     tokens.forget();
     statementKeys.forget();
+    eventTypes.forget();
   });
 }
 

@@ -8,6 +8,7 @@
  */
 
 import type { ApiTokens } from '../../model/environment.ts';
+import { DECLARED_SCOPE } from '../../model/event-type.ts';
 import { type TargetName, wholeInstallation } from '../../model/installation.ts';
 import { SCOPES } from '../../model/manifest/scope.ts';
 import type { RuntimePrincipal } from '../../model/principal.ts';
@@ -22,6 +23,8 @@ import type { TargetSource } from '../store/target-source.ts';
 
 /** Bounds the size of a token: the manifest of an old version may name scopes that do not exist. */
 const KNOWN_SCOPES: ReadonlySet<string> = new Set(SCOPES);
+/** Characters of the product's scopes in one token: 25 and more of them. */
+const DECLARED_CHARS_MAX = 1_500;
 
 /** The integration and target for which tokens are minted. */
 export interface RuntimeTokenSubject {
@@ -54,7 +57,14 @@ export class RuntimeTokenMint {
   /** @param expiresAt unix seconds */
   tokens(subject: RuntimeTokenSubject, expiresAt: number): ApiTokens {
     const { integration, since, version, scopes: named, target } = subject;
-    const scopes = [...new Set(named)].filter((scope) => KNOWN_SCOPES.has(scope));
+    const distinct = [...new Set(named)];
+    let left = DECLARED_CHARS_MAX;
+    const scopes = distinct.filter((scope) => {
+      if (KNOWN_SCOPES.has(scope)) return true;
+      if (!DECLARED_SCOPE.test(scope)) return false;
+      left -= scope.length;
+      return left >= 0;
+    });
     const claims = { integration, since, version, scopes, expiresAt };
     return {
       integration: mintRuntimeToken(this.#keys, { ...claims, kind: 'integration' }),

@@ -33,7 +33,7 @@ import { withEnvironment } from './manifest-environments.ts';
 import { ICON, PAGE } from './manifest-page.ts';
 import { INTERNAL_SCOPES, SCOPE_MEANINGS } from './scope.ts';
 import { VISIBILITY_MEANINGS } from './visibility.ts';
-import { checkWebhook, WEBHOOK } from './webhook.ts';
+import { checkWebhook, WEBHOOK, type WebhookTypes } from './webhook.ts';
 import { YamlFields } from './yaml-fields.ts';
 import { type Place, readYaml, type YamlPath, type YamlSource } from './yaml-source.ts';
 
@@ -87,6 +87,9 @@ const ENVIRONMENTS = {
   additionalProperties: { type: 'object' },
 };
 
+const scopesOf = (meanings: Readonly<Record<string, string>>): Field<readonly string[]> =>
+  words(meanings, 'The permissions that the integration requests; [] for none.');
+
 const MEMBERS = {
   name: checked(
     text('Identifier of the integration, unique among all.', {
@@ -109,7 +112,7 @@ const MEMBERS = {
   }),
   visibility: byDefault(choice(VISIBILITY_MEANINGS, 'Which organizations can install.'), 'private'),
   target: byDefault(choice(TARGET_MEANINGS, 'Where it can be installed.'), 'all'),
-  scopes: words(SCOPE_MEANINGS, 'The permissions that the integration requests; [] for none.'),
+  scopes: scopesOf(SCOPE_MEANINGS),
   script: optional(text('Path of the entrypoint.', { charsMax: SCRIPT_CHARS_MAX })),
   blocks: BLOCKS,
   /** Absent where there are none. */
@@ -176,6 +179,10 @@ export interface ManifestRules {
    * integration of it. By default none.
    */
   readonly internalOrganizations?: readonly string[];
+  /** Scopes of the product, beside those that exist always: name → what it allows. */
+  readonly scopes?: Readonly<Record<string, string>>;
+  /** The product's event types that webhooks of a level may select. */
+  readonly webhookTypes?: WebhookTypes;
 }
 
 /** Finds line and column of a member, for problems found later. */
@@ -218,7 +225,7 @@ export function checkManifest(source: YamlSource, rules: ManifestRules = {}): Pa
   const placeOf: PlaceOf = (path) => chosen.placeOf(path);
   const problems: Problem[] = [...chosen.problems];
   const fields = new YamlFields(chosen, [], chosen.value, problems);
-  const manifest = readManifest(fields);
+  const manifest = readManifest(fields, rules);
   holdToRules(fields, manifest, rules);
   if (!problems.some(isError)) return { ok: true, manifest, warnings: problems, placeOf };
   const script = fields.has('script') ? manifest.script : null;
@@ -226,11 +233,13 @@ export function checkManifest(source: YamlSource, rules: ManifestRules = {}): Pa
 }
 
 /** Reads the members of a manifest from any source. */
-export function readManifest(fields: YamlFields): Manifest {
-  const manifest = readMembers(MEMBERS, fields);
+export function readManifest(fields: YamlFields, { scopes, webhookTypes }: ManifestRules = {}): Manifest {
+  const members =
+    scopes === undefined ? MEMBERS : { ...MEMBERS, scopes: scopesOf({ ...SCOPE_MEANINGS, ...scopes }) };
+  const manifest = readMembers(members, fields);
   const { configurations, target, webhook } = manifest;
   warnUnreachable(fields, configurations, target);
-  if (webhook) checkWebhook(webhook, fields, configurations);
+  if (webhook) checkWebhook(webhook, fields, configurations, webhookTypes);
   return manifest;
 }
 

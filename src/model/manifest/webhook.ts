@@ -6,6 +6,7 @@
  * is saved (`docs/contract/webhooks.md#destination`), and an event type that is not selected causes
  * no delivery (`docs/contract/webhooks.md#selection`).
  */
+import { isEventPattern } from '../identifiers.ts';
 import type { Level } from '../level.ts';
 import type { ConfigurationProperty, Configurations } from './configuration.ts';
 import { map, type ReadOf, text } from './field.ts';
@@ -33,6 +34,10 @@ export const WEBHOOK_EVENT_TYPES = {
   site: ['site_view', 'page_feedback'],
 } as const satisfies Readonly<Record<Level, readonly string[]>>;
 
+/** Level → event types of the product that can be selected there, beside those. */
+export type WebhookTypes = Readonly<Record<Level, readonly string[]>>;
+const NO_TYPES: WebhookTypes = { organization: [], space: [], site: [] };
+
 /** Levels with webhook settings; there are no webhook events at the level of the organization. */
 const WEBHOOK_LEVELS = ['space', 'site'] as const;
 type WebhookLevel = (typeof WEBHOOK_LEVELS)[number];
@@ -41,11 +46,13 @@ type WebhookLevel = (typeof WEBHOOK_LEVELS)[number];
  * Checks the settings that `webhook` names in the configurations of spaces and sites.
  *
  * @param fields the fields of the whole manifest
+ * @param declared event types of the product
  */
 export function checkWebhook(
   webhook: WebhookDeclaration,
   fields: YamlFields,
   configurations: Configurations,
+  declared: WebhookTypes = NO_TYPES,
 ): void {
   const levels = WEBHOOK_LEVELS.filter((level) => configurations[level] !== undefined);
   if (levels.length === 0) {
@@ -54,7 +61,7 @@ export function checkWebhook(
   }
   for (const level of levels) {
     const { componentId, properties = {} } = configurations[level] ?? {};
-    if (componentId === undefined) checkSettings(webhook, { fields, level, properties });
+    if (componentId === undefined) checkSettings(webhook, { fields, level, properties, declared });
     else {
       const message = `The settings that "webhook" names must be "properties" of "configurations.${level}".`;
       const hint = 'A component stores its settings in its own way, so Annex cannot find them there.';
@@ -69,10 +76,12 @@ interface LevelSettings {
   readonly fields: YamlFields;
   readonly level: WebhookLevel;
   readonly properties: Readonly<Record<string, ConfigurationProperty>>;
+  readonly declared: WebhookTypes;
 }
 
 function checkSettings({ url, eventTypes }: WebhookDeclaration, settings: LevelSettings): void {
-  const { level } = settings;
+  const { level, declared } = settings;
+  const known = [...WEBHOOK_EVENT_TYPES[level], ...declared[level]];
   const target = setting('url', url, settings);
   if (target && (target.property.type !== 'string' || target.property.multiple)) {
     const hint = 'Write "type: string".';
@@ -82,7 +91,7 @@ function checkSettings({ url, eventTypes }: WebhookDeclaration, settings: LevelS
   if (types === undefined) return;
   const { property } = types;
   if (property.type === 'string' && property.multiple && property.enum !== undefined) {
-    checkChoices(types.fields, property.enum, level);
+    checkChoices(types.fields, property.enum, { level, known });
     return;
   }
   const hint = `Write "type: string", "multiple: true" and "enum: [${WEBHOOK_EVENT_TYPES[level].join(', ')}]".`;
@@ -113,11 +122,15 @@ function setting(
   return written?.raw('type') === property.type ? { property, fields: written } : undefined;
 }
 
-function checkChoices(property: YamlFields, choices: readonly string[], level: WebhookLevel): void {
-  const known: readonly string[] = WEBHOOK_EVENT_TYPES[level];
+function checkChoices(
+  property: YamlFields,
+  choices: readonly string[],
+  { level, known }: { readonly level: WebhookLevel; readonly known: readonly string[] },
+): void {
   const raw = property.raw('enum');
   const written: readonly unknown[] = Array.isArray(raw) ? raw : [];
-  for (const choice of choices.filter((one) => !known.includes(one))) {
+  // A pattern offers the types of the product that fit it, also those that are declared later.
+  for (const choice of choices.filter((one) => !known.includes(one) && !isEventPattern(one))) {
     const wanted = `must be an event that a webhook of a ${level} can post: ${known.join(', ')}`;
     property.errorMeant(['enum', written.indexOf(choice)], wanted, choice, known);
   }

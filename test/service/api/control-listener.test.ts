@@ -94,6 +94,7 @@ async function control(): Promise<Control> {
     credentials,
     limits: DEFAULT_LIMITS,
     monotonicNow: () => 0,
+    wallNow: () => 0,
     metrics,
     cells,
     bundlers,

@@ -135,6 +135,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   ],
   completionMs: ['completions', 'is given up, and completionMs is named'],
   versionsPerIntegration: ['integrations', 'are kept up to versionsPerIntegration, and the oldest goes'],
+  eventTypes: ['event-types', 'eventTypes bounds the number of types'],
   eventBytes: ['ingest', 'eventBytes and eventsPerBatch: the maximum is accepted, and one more is refused'],
   eventsPerBatch: [
     'ingest',

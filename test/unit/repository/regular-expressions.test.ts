@@ -111,6 +111,9 @@ const MADE: readonly (readonly [path: string, code: string, ...examples: RegExp[
   ['src/host/store/tokens.ts', 'TOKEN_KINDS', /^annex_(admin|platform|organization)_[A-Za-z0-9_-]{43}$/],
   ['src/host/store/reseal/sealed-columns.ts', 'KEY_ID_CHARS', /^[0-9a-f]{16}$/],
   ['src/host/store/installations/install-links.ts', 'PREFIX', /^annex_install_[A-Za-z0-9_-]{43}$/],
+  // One class of characters, for one character; and a pattern that is parsed, and never matched.
+  ['src/model/linear-pattern.ts', 'written', /^\p{L}$/u, /^\s$/u],
+  ['src/model/linear-pattern.ts', 'source'],
   // The pattern of a tenant, which runs inside its isolate and uses its own CPU time.
   ['sandbox/web/url/pattern/component.ts', "options.ignoreCase ? 'vi'"],
 ];

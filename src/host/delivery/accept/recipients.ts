@@ -30,7 +30,10 @@ const PLACES_WEIGHT_MAX = 400_000;
 const PLACE_WEIGHT = 8;
 
 /** The members of an event that determine its recipients. */
-export type Occasion = Pick<PostedEvent, 'organization' | 'type' | 'level' | 'place' | 'installationId'>;
+export type Occasion = Pick<
+  PostedEvent,
+  'organization' | 'type' | 'level' | 'place' | 'installationId' | 'declared'
+>;
 
 /**
  * State of an organization's cache entries. Invalidation replaces it, and entries of an older
@@ -47,7 +50,7 @@ interface Generation {
 interface CachedPlace {
   readonly generation: Generation;
   readonly subscribers: readonly Subscriber[];
-  /** By event type, filtered when a type is first needed. */
+  /** By `filterOf` an event, filtered when it is first needed. */
   readonly recipients: Map<string, Recipients>;
 }
 
@@ -147,17 +150,24 @@ export class RecipientResolver {
 const keyOf = ({ organization, level, place }: Occasion): string => `${organization} ${level} ${place}`;
 
 function recipientsOf(place: CachedPlace, event: Occasion): Recipients {
-  const { type, installationId } = event;
-  const all = place.recipients.get(type) ?? recipientsOfType(place, type);
+  const { installationId } = event;
+  const all = place.recipients.get(filterOf(event)) ?? recipientsOfType(place, event);
   if (installationId === undefined) return all;
   const isIncluded = (addressee: Addressee): boolean => addressee.installationId === installationId;
   return { addressees: all.addressees.filter(isIncluded), absentees: all.absentees.filter(isIncluded) };
 }
 
-function recipientsOfType({ subscribers, recipients }: CachedPlace, type: string): Recipients {
-  const all = subscribers.filter(({ handles, selects }) => handles(type) && selects(type)).map(addresseeOf);
+/** What of an event filters the subscribers. A declared type that changes has another filter. */
+const filterOf = ({ type, declared }: Occasion): string =>
+  declared === undefined ? type : `${type} ${declared.webhook} ${declared.scope ?? ''}`;
+
+function recipientsOfType({ subscribers, recipients }: CachedPlace, event: Occasion): Recipients {
+  const { type, declared } = event;
+  const all = subscribers
+    .filter(({ handles, selects }) => handles(type, declared) && selects(type, declared))
+    .map(addresseeOf);
   const found = { addressees: all.filter((one) => !isAbsent(one)), absentees: all.filter(isAbsent) };
-  recipients.set(type, found);
+  recipients.set(filterOf(event), found);
   return found;
 }
 

@@ -8,6 +8,7 @@
  */
 
 import { entryCache } from '../../../model/entry-cache.ts';
+import { type DeclaredReach, includesType } from '../../../model/event-type.ts';
 import { type TargetName, wholeInstallation } from '../../../model/installation.ts';
 import { missingScopes } from '../../../model/manifest/scope.ts';
 import { storedManifest } from '../../../model/manifest/stored-manifest.ts';
@@ -32,14 +33,14 @@ export interface Subscriber extends TargetName {
   /** Latest pause of the target or its installation; absent if neither was ever paused. */
   readonly pausedAt?: number;
   /** Whether its code handles this event type and has the scope for it. */
-  handles(type: string): boolean;
+  handles(type: string, declared?: DeclaredReach): boolean;
   /** Whether its settings select this type; true if they have no selection. */
-  selects(type: string): boolean;
+  selects(type: string, declared?: DeclaredReach): boolean;
 }
 
 /** Event types and webhook declaration of a version. */
 interface VersionEvents {
-  handles(type: string): boolean;
+  handles(type: string, declared?: DeclaredReach): boolean;
   readonly webhook?: WebhookDeclaration;
 }
 
@@ -140,7 +141,12 @@ function versionEventsOf(manifest: string, handledEvents: string | null): Versio
   // If the handled types are unknown, every event goes to the code, which decides.
   const handled = handledEvents === null ? undefined : new Set<string>(JSON.parse(handledEvents));
   return {
-    handles: (type) => handled?.has(type) !== false && missingScopes(type, scopes) === undefined,
+    handles(type, declared) {
+      if (declared === undefined)
+        return handled?.has(type) !== false && missingScopes(type, scopes) === undefined;
+      const isGranted = declared.scope === undefined || scopes.includes(declared.scope);
+      return isGranted && (handled === undefined || includesType(handled, type));
+    },
     ...(webhook && { webhook }),
   };
 }
@@ -168,7 +174,13 @@ function subscriberOf(
   if (webhook === undefined) return { ...own, kind: 'handler', selects: () => true };
   const listed: unknown = JSON.parse(settings)[webhook.eventTypes];
   const types = new Set<unknown>(Array.isArray(listed) ? listed : []);
-  return { ...own, kind: 'webhook', selects: (type) => types.has(type) };
+  return {
+    ...own,
+    kind: 'webhook',
+    // A pattern selects what users may select, and no other type that it happens to fit.
+    selects: (type, declared) =>
+      declared === undefined ? types.has(type) : declared.webhook && includesType(types, type),
+  };
 }
 
 function inactivityOf({ whole_status, there_status }: SubscriberRow): Pick<Subscriber, 'inactive'> {

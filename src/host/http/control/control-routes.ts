@@ -21,6 +21,7 @@ import { DELIVERY_ROUTES } from './deliveries.ts';
 import { ChoiceFetch } from './drawing/choice-fetch.ts';
 import { Renderer } from './drawing/renderer.ts';
 import { Unfurling } from './drawing/unfurling.ts';
+import { EVENT_TYPE_ROUTES } from './event-types.ts';
 import { EVENT_ROUTES } from './events.ts';
 import { COMPLETION_ROUTES } from './installations/completions.ts';
 import { CONFIGURATION_ROUTES } from './installations/configuration.ts';
@@ -56,7 +57,7 @@ const ROUTES = [
   ...[...INSTALLATION_ROUTES, ...WEBHOOK_ROUTES, ...INSTALL_LINK_ROUTES, ...TOKEN_ROUTES],
   ...[...STATEMENT_KEY_ROUTES, ...CONFIGURATION_ROUTES, ...CREDENTIAL_ROUTES, ...COMPLETION_ROUTES],
   ...[...RENDER_ROUTES, ...BLOCK_ROUTES, ...CONTENT_ROUTES, ...LOG_ROUTES, ...AUDIT_ROUTES],
-  ...[...EVENT_ROUTES, ...TASK_ROUTES, ...DELIVERY_ROUTES],
+  ...[...EVENT_ROUTES, ...EVENT_TYPE_ROUTES, ...TASK_ROUTES, ...DELIVERY_ROUTES],
 ];
 
 export interface ControlRouteDeps extends ControlDeps, OperationsDeps {

@@ -29,6 +29,7 @@ type StoreDeps = Pick<
   | 'logs'
   | 'lifecycleEvents'
   | 'eventList'
+  | 'eventTypes'
   | 'audit'
   | 'credentialLeases'
   | 'usedOAuthStates'
@@ -53,6 +54,10 @@ export interface ControlDeps extends StoreDeps, DeliveryIntake {
   /** Writes lines to the log of an installation. */
   readonly observer: Pick<CallLog, 'log' | 'productFailed'>;
   readonly limits: Limits;
+  /** Milliseconds since 1970. */
+  readonly wallNow: () => number;
+  /** Whether the types of events are those of a file (`--event-types`), and fixed. */
+  readonly eventTypesFixed?: boolean;
   /** Monotonic, in milliseconds. */
   readonly monotonicNow: () => number;
   /** Called with each limit that a request met. */

@@ -11,14 +11,23 @@
  * content is never shown: it may be a configuration with credentials.
  */
 import { hash, randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type, { type Static } from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import type { Limits } from '../../../limits.ts';
 import { canonicalJson, unpassable } from '../../../model/canonical-json.ts';
-import { productEventId } from '../../../model/identifiers.ts';
+import {
+  dataFaultText,
+  type EventCatalog,
+  type EventType,
+  NO_EVENT_TYPES,
+  reachOf,
+} from '../../../model/event-type.ts';
+import { EVENT_TYPE, productEventId } from '../../../model/identifiers.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
 import { limitClause, limitError, quantity } from '../../../model/limit-met.ts';
 import {
+  DECLARED_EVENT,
   EVENT_ID,
   eventFault,
   POSTED_TYPES,
@@ -109,6 +118,8 @@ const TracedEventView = named(
   { description: 'An event that the host product posted, and its deliveries.' },
 );
 
+/** Events of a batch whose data is checked without a pause. */
+const CHECKED_AT_ONCE = 5;
 /** Key of a page of lifecycle events: the position. */
 const LIFECYCLE_PAGE_KEY = /^\d{1,15}$/;
 /** Key of a page of product events: the id of a `Sequence`. */
@@ -116,7 +127,7 @@ const PAGE_KEY = /^[0-9a-f]{12}-[0-9a-f]{12}-[\w-]{1,32}$/;
 
 const PRODUCT_FILTERS = {
   organization: Type.Optional(Organization),
-  type: Type.Optional(Type.Enum([...POSTED_TYPES.keys()])),
+  type: Type.Optional(Type.String({ maxLength: 128, pattern: EVENT_TYPE.source })),
   ...TIME_RANGE,
 };
 const EventsQuery = Type.Object(
@@ -138,10 +149,9 @@ type Query = Static<typeof EventsQuery>;
  * For the description only: validation goes by the type of each event, because errors of a union
  * would not name the fault.
  */
-const EventBody = Type.Union(
-  [...POSTED_TYPES.values()].map(({ schema }) => schema),
-  { title: 'PostedEvent' },
-);
+const EventBody = Type.Union([...[...POSTED_TYPES.values()].map(({ schema }) => schema), DECLARED_EVENT], {
+  title: 'PostedEvent',
+});
 const postBody = ({ eventsPerBatch: maxItems }: Pick<Limits, 'eventsPerBatch'>) =>
   Type.Union([EventBody, Type.Object({ events: Type.Array(EventBody, { minItems: 1, maxItems }) })]);
 
@@ -183,11 +193,20 @@ export const EVENT_ROUTES = [
     }),
     answer: View,
     answers: { 202: View },
-    async handle({ body }, { acceptance, limits }, reply) {
+    async handle({ body }, { acceptance, limits, eventTypes, wallNow }, reply) {
       const batch = batchIn(body, limits);
-      const posted = (batch ?? [body]).map((event, index) =>
-        readEvent(event, batch === undefined ? 'body' : `body.events[${index}]`, limits),
-      );
+      const events = batch ?? [body];
+      // Only who posts a declared type waits for the types.
+      const catalog = events.every(isDefined) ? NO_EVENT_TYPES : await eventTypes.catalog();
+      const createdAt = isoTime(wallNow());
+      const posted: PostedEvent[] = [];
+      for (const [index, event] of events.entries()) {
+        const at = batch === undefined ? 'body' : `body.events[${index}]`;
+        const one = readEvent(event, at, { limits, catalog, createdAt });
+        posted.push(one);
+        // Attack: a batch of a thousand events, each of which takes its check tens of milliseconds.
+        if (one.declared !== undefined && index % CHECKED_AT_ONCE === CHECKED_AT_ONCE - 1) await nextTurn();
+      }
       const accepted = await acceptance.accept(posted);
       const isNew = accepted.some((event) => event.isNew);
       const [only] = accepted;
@@ -327,9 +346,17 @@ function batchIn(body: unknown, { eventsPerBatch: max }: Limits): unknown[] | un
   throw limitError('REQUEST_TOO_LARGE', { name: 'eventsPerBatch', max, used: events.length });
 }
 
-/** @throws AnnexError REQUEST_INVALID or REQUEST_TOO_LARGE, naming the event */
-function readEvent(value: unknown, at: string, { eventBytes: max }: Limits): PostedEvent {
-  const fault = eventFault(value, at);
+interface Reading {
+  readonly limits: Pick<Limits, 'eventBytes'>;
+  readonly catalog: EventCatalog;
+  /** When events of declared types happen. */
+  readonly createdAt: string;
+}
+
+/** @throws AnnexError REQUEST_INVALID, REQUEST_TOO_LARGE or EVENT_DATA_INVALID, naming the event */
+function readEvent(value: unknown, at: string, { limits, catalog, createdAt }: Reading): PostedEvent {
+  const { eventBytes: max } = limits;
+  const fault = eventFault(value, at, catalog);
   if (fault !== undefined) throw invalid(fault);
   const unfit = unpassable(value);
   if (unfit !== undefined) throw invalid(`${at} ${unfit}.`);
@@ -342,14 +369,49 @@ function readEvent(value: unknown, at: string, { eventBytes: max }: Limits): Pos
     throw new AnnexError('REQUEST_TOO_LARGE', message, { limit });
   }
   const { organization, installationId, eventId = productEventId(randomBytes), type, ...members } = event;
+  const declared = POSTED_TYPES.has(type) ? undefined : catalog.get(type);
+  if (declared !== undefined) requireFit(event['data'], at, declared);
+  const shown = declared === undefined ? members : declaredMembers(event, declared, createdAt);
   return {
-    ...{ eventId, organization, type, ...placeOfEvent(event) },
+    ...{ eventId, organization, type, ...placeOfEvent(event, declared) },
+    ...(declared && { declared: reachOf(declared) }),
     ...(installationId !== undefined && { installationId }),
-    body: bodyOf(eventId, type, members),
+    body: bodyOf(eventId, type, shown),
     // Hash of the whole event: the same event for another organization is another event.
     bodyHash: hash('sha256', canonical, 'base64url'),
   };
 }
+
+/** Whether an event is of a type of the specification. */
+const isDefined = (event: unknown): boolean =>
+  typeof event === 'object' && event !== null && 'type' in event && POSTED_TYPES.has(String(event.type));
+
+/** @throws AnnexError EVENT_DATA_INVALID */
+function requireFit(data: unknown, at: string, { name, check }: EventType): void {
+  const problems = check(data);
+  if (problems.length === 0) return;
+  throw new AnnexError('EVENT_DATA_INVALID', dataFaultText(at, problems), {
+    extra: {
+      type: name,
+      problems: problems.map(({ pointer, message }) => ({
+        ...{ severity: 'error', pointer, message: `${at}.data${pointer} ${message}.` },
+      })),
+    },
+  });
+}
+
+/** The members of a declared type's event, as handlers and receivers get them. */
+const declaredMembers = (
+  { organization, space, site, data }: SoundEvent,
+  { level }: EventType,
+  createdAt: string,
+): Readonly<Record<string, unknown>> => ({
+  organizationId: organization,
+  ...(level === 'space' && { spaceId: space }),
+  ...(level === 'site' && { siteId: site }),
+  createdAt,
+  data,
+});
 
 /**
  * The event as handlers get it, without the id of the installation: `eventId` and `type` first,

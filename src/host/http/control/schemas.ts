@@ -64,6 +64,10 @@ export const ProblemView = Type.Object(
     path: Type.Optional(
       Type.String({ description: 'Path in the ContentKit tree that a component returned.' }),
     ),
+    pointer: Type.Optional(
+      Type.String({ description: 'JSON pointer into the data of an event, or into a declaration.' }),
+    ),
+    eventId: Type.Optional(Type.String({ description: 'The event that has the problem.' })),
     message: Type.String(),
     hint: Type.Optional(Type.String()),
     limit: Type.Optional(LimitMetView),

@@ -2,6 +2,7 @@
  * Types of events, deliveries and attempts. No SQL, no decisions.
  */
 
+import type { DeclaredReach } from '../../../model/event-type.ts';
 import type { EndpointLevel, Level } from '../../../model/level.ts';
 import type { EndpointName } from '../../../model/target.ts';
 import type { AttemptResult, DeliveryKind, DeliveryState, WebhookState } from '../../database/tables.ts';
@@ -12,9 +13,11 @@ export interface PostedEvent {
   readonly eventId: string;
   readonly organization: string;
   readonly type: string;
-  readonly level: Exclude<Level, 'organization'>;
-  /** Id of the space or the site. */
+  readonly level: Level;
+  /** Id of the space or the site; empty at the level of the organization. */
   readonly place: string;
+  /** Of a type that the product has declared. */
+  readonly declared?: DeclaredReach;
   /** Set if the event is for one installation only. */
   readonly installationId?: string;
   /** JSON object as handlers receive it, with `eventId` and `type`, without `installationId`. */

@@ -9,11 +9,14 @@
 import type { Level } from '../../../model/level.ts';
 import type { Database } from '../../database/tables.ts';
 
-/** A space or a site of an organization. */
+/** A space or a site of an organization, or the organization itself. */
 export interface Scene {
   readonly organization: string;
-  readonly level: Exclude<Level, 'organization'>;
-  /** Id of the space or the site; if empty, only installations whose selection is `all` match. */
+  readonly level: Level;
+  /**
+   * Id of the space or the site; if empty, only installations whose selection is `all` match. At
+   * the level of the organization it is empty, and every installation is its own target there.
+   */
   readonly place: string;
 }
 
