@@ -241,6 +241,22 @@ export const ERRORS = {
     ...row(429, 'caller', 'Too many tasks are pending, of the target or of the integration.'),
     retryAfterS: 10,
   },
+  STORED_VALUE_UNKNOWN: row(404, 'caller', 'No value is stored under this key, or it has expired.'),
+  STORED_VALUE_CHANGED: row(
+    412,
+    'caller',
+    'The stored value is no longer the one in `If-Match`, or there is one and `If-None-Match` is `*`: read it again and repeat the change.',
+  ),
+  STORED_VALUE_NOT_WHOLE: row(
+    409,
+    'caller',
+    'Only a whole number can be incremented, and only to one that a number of JavaScript holds exactly.',
+  ),
+  STORAGE_FULL: row(
+    507,
+    'integration',
+    'The code keeps as many keys, or bytes, as it may; the message names the limit. Delete what is no longer needed.',
+  ),
   CHAIN_TOO_LONG: row(
     508,
     'integration',

@@ -36,7 +36,10 @@ export interface ApiRoutes {
   /** Read an installation. */
   'GET /integrations/{name}/installations/{id}': {
     readonly headers: {
-      /** Send it only if its `ETag` is none of these; otherwise 304. */
+      /**
+       * Only if its `ETag` is none of these, or, for `*`, if there is none; otherwise 304, and 412
+       * for a change.
+       */
       readonly 'if-none-match'?: string;
     };
     readonly answer: ApiInstallation;
@@ -69,7 +72,10 @@ export interface ApiRoutes {
   /** Read an installation in a space. */
   'GET /integrations/{name}/installations/{id}/spaces/{space}': {
     readonly headers: {
-      /** Send it only if its `ETag` is none of these; otherwise 304. */
+      /**
+       * Only if its `ETag` is none of these, or, for `*`, if there is none; otherwise 304, and 412
+       * for a change.
+       */
       readonly 'if-none-match'?: string;
     };
     readonly answer: ApiSpaceInstallation;
@@ -100,7 +106,10 @@ export interface ApiRoutes {
   /** Read an installation in a site. */
   'GET /integrations/{name}/installations/{id}/sites/{site}': {
     readonly headers: {
-      /** Send it only if its `ETag` is none of these; otherwise 304. */
+      /**
+       * Only if its `ETag` is none of these, or, for `*`, if there is none; otherwise 304, and 412
+       * for a change.
+       */
       readonly 'if-none-match'?: string;
     };
     readonly answer: ApiSiteInstallation;
@@ -319,7 +328,10 @@ export interface ApiRoutes {
       readonly siteId?: string;
     };
     readonly headers: {
-      /** Send it only if its `ETag` is none of these; otherwise 304. */
+      /**
+       * Only if its `ETag` is none of these, or, for `*`, if there is none; otherwise 304, and 412
+       * for a change.
+       */
       readonly 'if-none-match'?: string;
     };
     readonly answer: unknown;
@@ -333,5 +345,143 @@ export interface ApiRoutes {
       readonly schedule?: number;
     };
     readonly answer: undefined;
+  };
+  /** List the keys that code has stored for an installation, by key. */
+  'GET /integrations/{name}/installations/{id}/storage': {
+    readonly query: {
+      /** `next` of the page before. */
+      readonly cursor?: string;
+      /** `next.page` of the page before. The answer then has a `next.page`, too. */
+      readonly page?: string;
+      readonly limit?: number;
+      /** Only keys that begin with it. */
+      readonly prefix?: string;
+    };
+    readonly answer: ApiPage<{
+      readonly key: string;
+      readonly kind: 'json' | 'bytes';
+      /** Size of key and value together. */
+      readonly bytes: number;
+      readonly version: number;
+      readonly expiresAt?: string;
+      readonly updatedAt: string;
+    }>;
+  };
+  /** Read a value that code has stored for an installation. */
+  'GET /integrations/{name}/installations/{id}/storage/{key}': {
+    readonly headers: {
+      /**
+       * Only if its `ETag` is none of these, or, for `*`, if there is none; otherwise 304, and 412
+       * for a change.
+       */
+      readonly 'if-none-match'?: string;
+    };
+    readonly answer: undefined;
+  };
+  /** Delete a value that code has stored for an installation. */
+  'DELETE /integrations/{name}/installations/{id}/storage/{key}': {
+    readonly headers: {
+      /** Change it only if its `ETag` is one of these; otherwise 412. */
+      readonly 'if-match'?: string;
+    };
+    readonly answer: undefined;
+  };
+  /** Store a value for an installation. */
+  'PUT /integrations/{name}/installations/{id}/storage/{key}': {
+    readonly query: {
+      /** Seconds until it expires; never, if absent. */
+      readonly expiresIn?: number;
+    };
+    readonly headers: {
+      /** Change it only if its `ETag` is one of these; otherwise 412. */
+      readonly 'if-match'?: string;
+      /**
+       * Only if its `ETag` is none of these, or, for `*`, if there is none; otherwise 304, and 412
+       * for a change.
+       */
+      readonly 'if-none-match'?: string;
+    };
+    readonly answer: {
+      readonly version: number;
+    };
+  };
+  /** Add to a whole number that is stored for an installation. */
+  'POST /integrations/{name}/installations/{id}/storage/{key}/increment': {
+    readonly body?: {
+      readonly by?: number;
+    };
+    readonly answer: {
+      readonly value: number;
+      readonly version: number;
+    };
+  };
+  /** List the keys that code has stored for an integration, shared by its installations, by key. */
+  'GET /integrations/{name}/storage': {
+    readonly query: {
+      /** `next` of the page before. */
+      readonly cursor?: string;
+      /** `next.page` of the page before. The answer then has a `next.page`, too. */
+      readonly page?: string;
+      readonly limit?: number;
+      /** Only keys that begin with it. */
+      readonly prefix?: string;
+    };
+    readonly answer: ApiPage<{
+      readonly key: string;
+      readonly kind: 'json' | 'bytes';
+      /** Size of key and value together. */
+      readonly bytes: number;
+      readonly version: number;
+      readonly expiresAt?: string;
+      readonly updatedAt: string;
+    }>;
+  };
+  /** Read a value that code has stored for an integration, shared by its installations. */
+  'GET /integrations/{name}/storage/{key}': {
+    readonly headers: {
+      /**
+       * Only if its `ETag` is none of these, or, for `*`, if there is none; otherwise 304, and 412
+       * for a change.
+       */
+      readonly 'if-none-match'?: string;
+    };
+    readonly answer: undefined;
+  };
+  /** Delete a value that code has stored for an integration, shared by its installations. */
+  'DELETE /integrations/{name}/storage/{key}': {
+    readonly headers: {
+      /** Change it only if its `ETag` is one of these; otherwise 412. */
+      readonly 'if-match'?: string;
+    };
+    readonly answer: undefined;
+  };
+  /** Store a value for an integration, shared by its installations. */
+  'PUT /integrations/{name}/storage/{key}': {
+    readonly query: {
+      /** Seconds until it expires; never, if absent. */
+      readonly expiresIn?: number;
+    };
+    readonly headers: {
+      /** Change it only if its `ETag` is one of these; otherwise 412. */
+      readonly 'if-match'?: string;
+      /**
+       * Only if its `ETag` is none of these, or, for `*`, if there is none; otherwise 304, and 412
+       * for a change.
+       */
+      readonly 'if-none-match'?: string;
+    };
+    readonly answer: {
+      readonly version: number;
+    };
+  };
+  /** Add to a whole number that is stored for an integration, shared by its installations. */
+  'POST /integrations/{name}/storage/{key}/increment': {
+    readonly body?: {
+      readonly by?: number;
+    };
+    readonly answer: {
+      readonly value: number;
+      readonly version: number;
+    };
   };
 }

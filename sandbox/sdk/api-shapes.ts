@@ -125,6 +125,11 @@ export interface ApiInstallation {
     readonly message: string;
     readonly hint?: string;
   }[];
+  /** Webhooks of its spaces and sites, in lists, while one is failing or disabled. */
+  readonly webhooks?: {
+    readonly failing: number;
+    readonly disabled: number;
+  };
 }
 
 /** The installation in a space, as the API shows it. */
@@ -163,6 +168,31 @@ export interface ApiSpaceInstallation {
     readonly message: string;
     readonly hint?: string;
   }[];
+  /** Its webhook, in lists, while that is failing or disabled. */
+  readonly webhook?: {
+    /**
+     * `failing`: its receiver has failed and accepted nothing since. `disabled`: nothing is posted,
+     * and its deliveries are held.
+     */
+    readonly state: 'healthy' | 'failing' | 'disabled';
+    /** When the state began; absent where it never was another. */
+    readonly since?: string;
+    /** When its receiver first failed, and how. */
+    readonly failing?: {
+      readonly since: string;
+      readonly outcome: string;
+    };
+    readonly disabled?: {
+      /** Kind of the token with which it was disabled; `service`: Annex itself. */
+      readonly by: string;
+      /**
+       * `failing`: for longer than the operator allows. `gone`: its receiver answered 410.
+       * `request`: it was asked for.
+       */
+      readonly reason: 'failing' | 'gone' | 'request';
+      readonly note?: string;
+    };
+  };
 }
 
 /** The installation in a site, as the API shows it. */
@@ -201,6 +231,31 @@ export interface ApiSiteInstallation {
     readonly message: string;
     readonly hint?: string;
   }[];
+  /** Its webhook, in lists, while that is failing or disabled. */
+  readonly webhook?: {
+    /**
+     * `failing`: its receiver has failed and accepted nothing since. `disabled`: nothing is posted,
+     * and its deliveries are held.
+     */
+    readonly state: 'healthy' | 'failing' | 'disabled';
+    /** When the state began; absent where it never was another. */
+    readonly since?: string;
+    /** When its receiver first failed, and how. */
+    readonly failing?: {
+      readonly since: string;
+      readonly outcome: string;
+    };
+    readonly disabled?: {
+      /** Kind of the token with which it was disabled; `service`: Annex itself. */
+      readonly by: string;
+      /**
+       * `failing`: for longer than the operator allows. `gone`: its receiver answered 410.
+       * `request`: it was asked for.
+       */
+      readonly reason: 'failing' | 'gone' | 'request';
+      readonly note?: string;
+    };
+  };
 }
 
 /** What a form for a configuration needs: the declared properties and the values. */

@@ -144,6 +144,21 @@ export const mayReadLog = (principal: Principal, installedIn: string, owner: str
   mayInstallFor(principal, installedIn) || isOf(principal, owner);
 
 /**
+ * Read and change the values that code keeps for an installation, or for its whole integration:
+ * code of the integration, for an installation in its reach. Its space and site installations share
+ * what it keeps.
+ */
+export const mayUseStorage = (
+  principal: Principal,
+  { integration, installationId }: { readonly integration: string; readonly installationId?: string },
+): boolean =>
+  isRuntime(principal) &&
+  principal.integration === integration &&
+  (installationId === undefined ||
+    principal.kind === 'integration' ||
+    principal.installationId === installationId);
+
+/**
  * Read the log of an integration's own endpoint: its owner. Denied to organizations that installed
  * it, whose calls it does not contain.
  */

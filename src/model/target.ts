@@ -31,6 +31,8 @@ export interface Target {
   /** URL of envelopes as a module worker sees it (`docs/contract/calls.md#envelope`). */
   readonly envelopeUrl: string;
   readonly integration: string;
+  /** When the integration was first published, in milliseconds since 1970. */
+  readonly since: number;
   /** Number of the active version. */
   readonly version: number;
   readonly organization: string;

@@ -223,6 +223,130 @@ export class IntegrationsRoutes {
   }
 
   /**
+   * List the keys that code has stored for an integration, shared by its installations, by
+   * key. Without their values.
+   *
+   * `GET /v1/integrations/{name}/storage`
+   */
+  listStoredKeys(
+    integration: string,
+    query: IntegrationsListStoredKeysQuery = {},
+    options?: Options,
+  ): Reply<Page<StoredKey>> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/storage', {
+      path: { name: integration },
+      query,
+      options,
+    });
+  }
+
+  /** The items of all pages of `listStoredKeys`, read page by page as they are needed. */
+  allStoredKeys(
+    integration: string,
+    query: Omit<IntegrationsListStoredKeysQuery, 'cursor' | 'page'> = {},
+    options?: Options,
+  ): AsyncIterable<StoredKey> {
+    return pagedItems<Omit<IntegrationsListStoredKeysQuery, 'cursor' | 'page'>, StoredKey>(query, (page) =>
+      this.listStoredKeys(integration, page, options),
+    );
+  }
+
+  /**
+   * Read a value that code has stored for an integration, shared by its installations. Only
+   * for runtime tokens. The `ETag` is its version; `annex-expires-at` says when it expires.
+   *
+   * @param key Percent-encoded, also its slashes.
+   * `GET /v1/integrations/{name}/storage/{key}`
+   */
+  getStoredValue(
+    integration: string,
+    key: string,
+    options?: Options & IfNoneMatch & { readonly ifNoneMatch?: undefined },
+  ): Reply<Blob>;
+  getStoredValue(integration: string, key: string, options: Options & IfNoneMatch): Reply<Blob | undefined>;
+  getStoredValue(integration: string, key: string, options?: Options & IfNoneMatch): Reply<Blob | undefined> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/storage/{key}', {
+      path: { name: integration, key },
+      headers: { 'if-none-match': options?.ifNoneMatch },
+      answer: 'blob',
+      options,
+    });
+  }
+
+  /**
+   * Delete a value that code has stored for an integration, shared by its installations. Also
+   * where there is none, for runtime tokens; 404 for others.
+   *
+   * @param key Percent-encoded, also its slashes.
+   * `DELETE /v1/integrations/{name}/storage/{key}`
+   */
+  deleteStoredValue(integration: string, key: string, options?: Options & IfMatch): Reply<void> {
+    return this.#requests.send('DELETE', '/v1/integrations/{name}/storage/{key}', {
+      path: { name: integration, key },
+      headers: { 'if-match': options?.ifMatch },
+      answer: 'none',
+      options,
+    });
+  }
+
+  /**
+   * Store a value for an integration, shared by its installations. Only for runtime tokens.
+   * JSON, or bytes as `application/octet-stream`. Stored when it is answered.
+   *
+   * @param key Percent-encoded, also its slashes.
+   * `PUT /v1/integrations/{name}/storage/{key}`
+   */
+  putStoredValue(
+    integration: string,
+    key: string,
+    body: unknown,
+    options?: Options &
+      IntegrationsPutStoredValueQuery &
+      IfMatch &
+      IfNoneMatch & { readonly ifNoneMatch?: undefined },
+  ): Reply<StoredVersion>;
+  putStoredValue(
+    integration: string,
+    key: string,
+    body: unknown,
+    options: Options & IntegrationsPutStoredValueQuery & IfMatch & IfNoneMatch,
+  ): Reply<StoredVersion | undefined>;
+  putStoredValue(
+    integration: string,
+    key: string,
+    body: unknown,
+    options?: Options & IntegrationsPutStoredValueQuery & IfMatch & IfNoneMatch,
+  ): Reply<StoredVersion | undefined> {
+    return this.#requests.send('PUT', '/v1/integrations/{name}/storage/{key}', {
+      path: { name: integration, key },
+      query: { expiresIn: options?.expiresIn },
+      body,
+      headers: { 'if-match': options?.ifMatch, 'if-none-match': options?.ifNoneMatch },
+      options,
+    });
+  }
+
+  /**
+   * Add to a whole number that is stored for an integration, shared by its installations. Only
+   * for runtime tokens. A number that is not there yet begins at 0.
+   *
+   * @param key Percent-encoded, also its slashes.
+   * `POST /v1/integrations/{name}/storage/{key}/increment`
+   */
+  incrementStoredValue(
+    integration: string,
+    key: string,
+    body: StoredIncrement = {},
+    options?: Options,
+  ): Reply<StoredSum> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/storage/{key}/increment', {
+      path: { name: integration, key },
+      body,
+      options,
+    });
+  }
+
+  /**
    * Check an upload as a publish does, and store nothing. The parts of a publish. 422 lists
    * every problem at once.
    *
@@ -808,6 +932,151 @@ export class InstallationsRoutes {
       '/v1/integrations/{name}/installations/{id}/content-sources/{source}/compute',
       { path: { name: integration, id: installationId, source }, body, options },
     );
+  }
+
+  /**
+   * List the keys that code has stored for an installation, by key. Without their values.
+   *
+   * `GET /v1/integrations/{name}/installations/{id}/storage`
+   */
+  listStoredKeys(
+    integration: string,
+    installationId: string,
+    query: InstallationsListStoredKeysQuery = {},
+    options?: Options,
+  ): Reply<Page<StoredKey>> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/storage', {
+      path: { name: integration, id: installationId },
+      query,
+      options,
+    });
+  }
+
+  /** The items of all pages of `listStoredKeys`, read page by page as they are needed. */
+  allStoredKeys(
+    integration: string,
+    installationId: string,
+    query: Omit<InstallationsListStoredKeysQuery, 'cursor' | 'page'> = {},
+    options?: Options,
+  ): AsyncIterable<StoredKey> {
+    return pagedItems<Omit<InstallationsListStoredKeysQuery, 'cursor' | 'page'>, StoredKey>(query, (page) =>
+      this.listStoredKeys(integration, installationId, page, options),
+    );
+  }
+
+  /**
+   * Read a value that code has stored for an installation. Only for runtime tokens. The `ETag`
+   * is its version; `annex-expires-at` says when it expires.
+   *
+   * @param key Percent-encoded, also its slashes.
+   * `GET /v1/integrations/{name}/installations/{id}/storage/{key}`
+   */
+  getStoredValue(
+    integration: string,
+    installationId: string,
+    key: string,
+    options?: Options & IfNoneMatch & { readonly ifNoneMatch?: undefined },
+  ): Reply<Blob>;
+  getStoredValue(
+    integration: string,
+    installationId: string,
+    key: string,
+    options: Options & IfNoneMatch,
+  ): Reply<Blob | undefined>;
+  getStoredValue(
+    integration: string,
+    installationId: string,
+    key: string,
+    options?: Options & IfNoneMatch,
+  ): Reply<Blob | undefined> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/storage/{key}', {
+      path: { name: integration, id: installationId, key },
+      headers: { 'if-none-match': options?.ifNoneMatch },
+      answer: 'blob',
+      options,
+    });
+  }
+
+  /**
+   * Delete a value that code has stored for an installation. Also where there is none, for
+   * runtime tokens; 404 for others.
+   *
+   * @param key Percent-encoded, also its slashes.
+   * `DELETE /v1/integrations/{name}/installations/{id}/storage/{key}`
+   */
+  deleteStoredValue(
+    integration: string,
+    installationId: string,
+    key: string,
+    options?: Options & IfMatch,
+  ): Reply<void> {
+    return this.#requests.send('DELETE', '/v1/integrations/{name}/installations/{id}/storage/{key}', {
+      path: { name: integration, id: installationId, key },
+      headers: { 'if-match': options?.ifMatch },
+      answer: 'none',
+      options,
+    });
+  }
+
+  /**
+   * Store a value for an installation. Only for runtime tokens. JSON, or bytes as
+   * `application/octet-stream`. Stored when it is answered.
+   *
+   * @param key Percent-encoded, also its slashes.
+   * `PUT /v1/integrations/{name}/installations/{id}/storage/{key}`
+   */
+  putStoredValue(
+    integration: string,
+    installationId: string,
+    key: string,
+    body: unknown,
+    options?: Options &
+      InstallationsPutStoredValueQuery &
+      IfMatch &
+      IfNoneMatch & { readonly ifNoneMatch?: undefined },
+  ): Reply<StoredVersion>;
+  putStoredValue(
+    integration: string,
+    installationId: string,
+    key: string,
+    body: unknown,
+    options: Options & InstallationsPutStoredValueQuery & IfMatch & IfNoneMatch,
+  ): Reply<StoredVersion | undefined>;
+  putStoredValue(
+    integration: string,
+    installationId: string,
+    key: string,
+    body: unknown,
+    options?: Options & InstallationsPutStoredValueQuery & IfMatch & IfNoneMatch,
+  ): Reply<StoredVersion | undefined> {
+    return this.#requests.send('PUT', '/v1/integrations/{name}/installations/{id}/storage/{key}', {
+      path: { name: integration, id: installationId, key },
+      query: { expiresIn: options?.expiresIn },
+      body,
+      headers: { 'if-match': options?.ifMatch, 'if-none-match': options?.ifNoneMatch },
+      options,
+    });
+  }
+
+  /**
+   * Add to a whole number that is stored for an installation. Only for runtime tokens. A
+   * number that is not there yet begins at 0.
+   *
+   * @param key Percent-encoded, also its slashes.
+   * `POST /v1/integrations/{name}/installations/{id}/storage/{key}/increment`
+   */
+  incrementStoredValue(
+    integration: string,
+    installationId: string,
+    key: string,
+    body: StoredIncrement = {},
+    options?: Options,
+  ): Reply<StoredSum> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/storage/{key}/increment', {
+      path: { name: integration, id: installationId, key },
+      body,
+      options,
+    });
   }
 }
 
@@ -2405,6 +2674,7 @@ export interface AuditListQuery {
     | 'webhook.rotate'
     | 'webhook.test'
     | 'statement-keys.rotate'
+    | 'storage.delete'
     | undefined;
 }
 
@@ -2855,7 +3125,10 @@ export interface IfMatch {
 }
 
 export interface IfNoneMatch {
-  /** Send it only if its `ETag` is none of these; otherwise 304. */
+  /**
+   * Only if its `ETag` is none of these, or, for `*`, if there is none; otherwise 304, and 412
+   * for a change.
+   */
   readonly ifNoneMatch?: string | undefined;
 }
 
@@ -3014,6 +3287,21 @@ export interface InstallationsListQuery {
   readonly externalId?: string | undefined;
 }
 
+export interface InstallationsListStoredKeysQuery {
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined;
+  /** `next.page` of the page before. The answer then has a `next.page`, too. */
+  readonly page?: string | undefined;
+  readonly limit?: number | undefined;
+  /** Only keys that begin with it. */
+  readonly prefix?: string | undefined;
+}
+
+export interface InstallationsPutStoredValueQuery {
+  /** Seconds until it expires; never, if absent. */
+  readonly expiresIn?: number | undefined;
+}
+
 export interface InstallationsTestWebhookBody {
   /** A type that the configuration selects; if absent, the first of them. */
   readonly type?: string | undefined;
@@ -3114,6 +3402,21 @@ export interface IntegrationsListSpacesQuery {
   readonly externalId?: string | undefined;
 }
 
+export interface IntegrationsListStoredKeysQuery {
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined;
+  /** `next.page` of the page before. The answer then has a `next.page`, too. */
+  readonly page?: string | undefined;
+  readonly limit?: number | undefined;
+  /** Only keys that begin with it. */
+  readonly prefix?: string | undefined;
+}
+
+export interface IntegrationsPutStoredValueQuery {
+  /** Seconds until it expires; never, if absent. */
+  readonly expiresIn?: number | undefined;
+}
+
 export interface Introspection {
   /** The other members are present if this is true. */
   readonly active: boolean;
@@ -3192,6 +3495,8 @@ export interface LimitValues {
   readonly logBytesPerCall: number;
   readonly callsInFlightPerInstallation: number;
   readonly callsWaitingPerInstallation: number;
+  readonly storageBytes: number;
+  readonly storageKeys: number;
 }
 
 export interface LogLine {
@@ -3706,6 +4011,29 @@ export interface StatementKeys {
 export interface StatementKeysRotateBody {
   /** Whether all keys so far are withdrawn at once: one has leaked. */
   readonly forget?: boolean | undefined;
+}
+
+export interface StoredIncrement {
+  readonly by?: number | undefined;
+}
+
+export interface StoredKey {
+  readonly key: string;
+  readonly kind: 'json' | 'bytes';
+  /** Size of key and value together. */
+  readonly bytes: number;
+  readonly version: number;
+  readonly expiresAt?: string | undefined;
+  readonly updatedAt: string;
+}
+
+export interface StoredSum {
+  readonly value: number;
+  readonly version: number;
+}
+
+export interface StoredVersion {
+  readonly version: number;
 }
 
 export interface TaskToQueue {
@@ -4351,6 +4679,23 @@ export interface ErrorStatuses {
   readonly DELIVERY_OVER: 409;
   /** Too many tasks are pending, of the target or of the integration. */
   readonly TASKS_FULL: 429;
+  /** No value is stored under this key, or it has expired. */
+  readonly STORED_VALUE_UNKNOWN: 404;
+  /**
+   * The stored value is no longer the one in `If-Match`, or there is one and `If-None-Match`
+   * is `*`: read it again and repeat the change.
+   */
+  readonly STORED_VALUE_CHANGED: 412;
+  /**
+   * Only a whole number can be incremented, and only to one that a number of JavaScript holds
+   * exactly.
+   */
+  readonly STORED_VALUE_NOT_WHOLE: 409;
+  /**
+   * The code keeps as many keys, or bytes, as it may; the message names the limit. Delete what
+   * is no longer needed.
+   */
+  readonly STORAGE_FULL: 507;
   /**
    * Too many tasks, or test events, were each made by the call of the one before, most likely
    * in a loop: queue a task at least a minute later.

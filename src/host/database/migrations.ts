@@ -5,7 +5,7 @@
  * kysely's schema builder expresses the same way for every engine.
  */
 import type { Migration } from 'kysely/migration';
-import { createEventTypes, createTables, createWebhookHealth } from './schema.ts';
+import { createEventTypes, createStorageTables, createTables, createWebhookHealth } from './schema.ts';
 
 /** The tables of the first release. */
 export const FIRST_MIGRATION = '025-tables';
@@ -14,6 +14,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   [FIRST_MIGRATION]: { up: createTables },
   '026-event-types': { up: createEventTypes },
   '028-webhook-health': { up: createWebhookHealth },
+  '029-storage': { up: createStorageTables },
 };
 
 /** The last migration of the development before the first release: it led to the same tables. */

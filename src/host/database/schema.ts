@@ -18,15 +18,17 @@ interface Index {
   readonly where?: string;
 }
 
+interface Reference {
+  readonly columns: readonly string[];
+  readonly table: string;
+  readonly to: readonly string[];
+  readonly isCascade?: true;
+}
+
 interface Table {
   readonly columns: Readonly<Record<string, Column>>;
   readonly key: readonly string[];
-  readonly references?: {
-    readonly columns: readonly string[];
-    readonly table: string;
-    readonly to: readonly string[];
-    readonly isCascade?: true;
-  };
+  readonly references?: Reference | readonly Reference[];
   /** By the end of its name, which begins with the table's. */
   readonly indexes?: Readonly<Record<string, Index>>;
 }
@@ -345,9 +347,49 @@ export async function createEventTypes(db: Kysely<unknown>): Promise<void> {
       .execute();
 }
 
-/** Makes all tables in an empty database. */
-export async function createTables(db: Kysely<unknown>): Promise<void> {
-  for (const [name, table] of Object.entries(TABLES)) await createTable(db, name, table);
+/** What code of integrations keeps (docs/contract/storage.md). */
+const STORAGE_TABLES: Readonly<Record<string, Table>> = {
+  /** Ends with its target or its integration, and its entries with it. */
+  storage_areas: {
+    columns: {
+      area: text,
+      integration: text,
+      installation_id: optional(text),
+      level: optional(text),
+      place: optional(text),
+      keys: integer,
+      bytes: time,
+      version: time,
+    },
+    key: ['area'],
+    references: [ofTarget, { ...ofIntegration, isCascade: true }],
+    // The foreign keys find rows by these.
+    indexes: { target: { columns: TARGET }, integration: { columns: ['integration'] } },
+  },
+  storage_entries: {
+    columns: {
+      area: text,
+      key: text,
+      version: time,
+      kind: text,
+      sealed_value: text,
+      bytes: integer,
+      expires_at: optional(time),
+      updated_at: time,
+    },
+    key: ['area', 'key'],
+    references: { columns: ['area'], table: 'storage_areas', to: ['area'], isCascade: true },
+    indexes: { over: { columns: ['expires_at'], where: 'expires_at is not null' } },
+  },
+};
+
+/** Makes the tables of the first release in an empty database. */
+export const createTables = (db: Kysely<unknown>): Promise<void> => create(db, TABLES);
+
+export const createStorageTables = (db: Kysely<unknown>): Promise<void> => create(db, STORAGE_TABLES);
+
+async function create(db: Kysely<unknown>, tables: Readonly<Record<string, Table>>): Promise<void> {
+  for (const [name, table] of Object.entries(tables)) await createTable(db, name, table);
 }
 
 /**
@@ -386,8 +428,7 @@ async function createTable(db: Kysely<unknown>, name: string, table: Table): Pro
       const begun = value === undefined ? filled : filled.defaultTo(value);
       return isUnique ? begun.unique() : begun;
     });
-  if (references !== undefined) {
-    const { columns: own, table: other, to, isCascade } = references;
+  for (const { columns: own, table: other, to, isCascade } of [references ?? []].flat()) {
     statement = statement.addForeignKeyConstraint(
       `${name}_${other}`,
       [...own],

@@ -10,6 +10,7 @@ import type { InstallationStatus, Selection } from '../../model/installation.ts'
 import type { EndpointLevel, Level } from '../../model/level.ts';
 import type { Visibility } from '../../model/manifest/visibility.ts';
 import type { TokenKind } from '../../model/principal.ts';
+import type { StoredKind } from '../../model/stored-value.ts';
 
 export interface Tables {
   integrations: {
@@ -311,6 +312,38 @@ export interface Tables {
     reason: DisablingReason | null;
     /** What the principal said about it. */
     note: string | null;
+  };
+  /**
+   * One row for each installation and each integration whose code keeps values
+   * (docs/contract/storage.md): what its quota counts, and its last version.
+   */
+  storage_areas: {
+    /** See `areaOf` of `store/storage/storage-rows.ts`. */
+    area: string;
+    integration: string;
+    /** The target that it ends with; null for the area of an integration. */
+    installation_id: string | null;
+    level: Level | null;
+    place: string | null;
+    /** Number of its entries. */
+    keys: number;
+    /** Of keys and values together. */
+    bytes: number;
+    /** The last version that one of its entries got: no entry gets one twice. */
+    version: number;
+  };
+  /** Values that code of integrations keeps. */
+  storage_entries: {
+    area: string;
+    key: string;
+    version: number;
+    kind: StoredKind;
+    /** JSON text, or bytes in base64. */
+    sealed_value: string;
+    /** Of key and value together. */
+    bytes: number;
+    expires_at: number | null;
+    updated_at: number;
   };
   /** Audit entries. Rows are only added, and removed by age. */
   audit: {

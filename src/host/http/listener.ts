@@ -49,6 +49,15 @@ export interface ListenerDeps {
   isStopping(): boolean;
 }
 
+/** Of event ids, which have up to 255. */
+const ID_CHARS_MAX = 255;
+/** Of a byte, percent-encoded. */
+const ENCODED_CHARS = 3;
+
+/** Of one parameter of a path: the id of an event, or the key of a stored value. */
+const paramCharsMax = ({ storageKeyBytes }: Limits): number =>
+  ENCODED_CHARS * Math.max(ID_CHARS_MAX, storageKeyBytes);
+
 export function listener({
   log,
   limits,
@@ -80,8 +89,7 @@ export function listener({
     },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // Event ids have up to 255 characters, each up to three when percent-encoded.
-    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 3 * 255 },
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: paramCharsMax(limits) },
     rewriteUrl: (request) => routableUrl(pathBelow(request, base)),
     frameworkErrors: (error, request, reply) => {
       answerError(error, request as FastifyRequest, reply as FastifyReply);

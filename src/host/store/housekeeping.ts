@@ -9,6 +9,7 @@ import type { DeliveryRetention } from './deliveries/delivery-retention.ts';
 import type { LifecycleEvents } from './installations/lifecycle-events.ts';
 import type { Logs } from './logs.ts';
 import type { SpentSignatures } from './spent-signatures.ts';
+import type { Storage } from './storage/storage.ts';
 
 /** How long a log line is buffered at most before it can be read. */
 const LOG_PASS_MS = 250;
@@ -21,6 +22,7 @@ export interface HousekeepingDeps {
   readonly deliveryRetention: Pick<DeliveryRetention, 'prune' | 'stop'>;
   readonly audit: Pick<Audit, 'prune'>;
   readonly spentSignatures: Pick<SpentSignatures, 'prune'> | undefined;
+  readonly storage: Pick<Storage, 'prune'>;
   /** Receives the error of a run that failed; the next run starts all the same. */
   onError(error: unknown): void;
 }
@@ -54,7 +56,8 @@ export class Housekeeping {
 
   /** Never rejects: a part that fails is run again in a minute, and the others run all the same. */
   async #prune(): Promise<void> {
-    const { engine, lifecycleEvents, deliveryRetention, logs, audit, spentSignatures, onError } = this.#deps;
+    const { engine, lifecycleEvents, deliveryRetention, logs, audit, spentSignatures, storage, onError } =
+      this.#deps;
     // On PostgreSQL a transaction is behind the work: what was removed meanwhile, its vacuum keeps.
     const removals = async (goesOn: GoesOn) => {
       await lifecycleEvents.prune().catch(onError);
@@ -62,6 +65,7 @@ export class Housekeeping {
       await logs.sweep().catch(onError);
       await audit.prune(goesOn).catch(onError);
       await spentSignatures?.prune(goesOn).catch(onError);
+      await storage.prune(goesOn).catch(onError);
     };
     await engine.unlessElsewhere('housekeeping', removals).catch(onError);
   }

@@ -46,6 +46,7 @@ import { Reseal, type ResealNote } from './reseal/reseal.ts';
 import { keysInUse } from './reseal/sealed-columns.ts';
 import { SpentSignatures } from './spent-signatures.ts';
 import { StatementKeys } from './statement-keys.ts';
+import { Storage } from './storage/storage.ts';
 import { type StoreChanges, storeChanges } from './store-changes.ts';
 import { TargetSource } from './target-source.ts';
 import { Tokens } from './tokens.ts';
@@ -116,6 +117,8 @@ export interface Store {
   readonly webhookSecrets: WebhookSecrets;
   readonly webhookHealths: WebhookHealths;
   readonly statementKeys: StatementKeys;
+  /** Values that code of integrations keeps. */
+  readonly storage: Storage;
   readonly integrity: { readonly state: IntegrityState };
   /** Whether the database does its work now. */
   readonly database: { readonly state: DatabaseState };
@@ -194,6 +197,7 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
   const statementKeys = new StatementKeys(deps);
   const audit = new Audit(deps);
   const spentSignatures = engine.isShared ? new SpentSignatures(deps) : undefined;
+  const storage = new Storage(deps);
   const changes = storeChanges(engine);
   const eventTypes = new EventTypes({ ...deps, changed: () => void changes.emit('eventTypes') });
   forgetChanged(changes, { webhookSecrets, tokens, statementKeys, eventTypes });
@@ -211,12 +215,12 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
     for (const tenant of tenants) changes.emit('removed', tenant);
   };
   const housekeeping = new Housekeeping({
-    ...{ engine, logs, lifecycleEvents, deliveryRetention, audit, spentSignatures, onError },
+    ...{ engine, logs, lifecycleEvents, deliveryRetention, audit, spentSignatures, storage, onError },
   });
   void reseal.start();
   return {
     ...{ changes, logs, lifecycleEvents, backlog, deliveryRetention, audit, webhookSecrets, deliveryFeed },
-    ...{ tokens, statementKeys, eventTypes, spentSignatures, isShared: engine.isShared },
+    ...{ tokens, statementKeys, eventTypes, spentSignatures, storage, isShared: engine.isShared },
     ...eventsAndDeliveries({
       ...deps,
       webhookRules: options.webhookRules ?? { onGone: false },

@@ -78,6 +78,7 @@ export class TargetBuilder {
       ...urls,
       envelopeUrl: envelopeUrl(urls.publicEndpoint),
       integration: manifest.name,
+      since: record.since,
       version: number,
       limits,
       ...(lowered && { isolateLimits: lowered }),

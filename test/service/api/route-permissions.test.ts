@@ -88,9 +88,23 @@ const TABLE: Record<string, string> = {
   ...webhookHealth('space'),
   ...webhookHealth('site'),
   'GET /v1/webhooks': '+++++ FFFF',
+  ...storage('/v1/integrations/{name}/installations/{id}', ['++++- ++--', '++-+- ++--', '++--']),
+  // Installations share what their integration keeps.
+  ...storage('/v1/integrations/{name}', ['+-+-- +++-', '+-+-- +++-', '+++-']),
   ...below('space'),
   ...below('site'),
 };
+
+/** People list and remove what code keeps, as they may read its log, and install or publish it. */
+function storage(path: string, [lists, removes, code]: readonly string[]): Record<string, string> {
+  return {
+    [`GET ${path}/storage`]: `${lists}`,
+    [`GET ${path}/storage/{key}`]: `FFFFF ${code}`,
+    [`PUT ${path}/storage/{key}`]: `FFFFF ${code} calls`,
+    [`DELETE ${path}/storage/{key}`]: `${removes} orders`,
+    [`POST ${path}/storage/{key}/increment`]: `FFFFF ${code} calls`,
+  };
+}
 
 /**
  * Tokens that may install it, and calls for that very target: the runtime tokens of this table are
@@ -174,6 +188,7 @@ const BODIES: Record<string, unknown> = {
   'POST /v1/tokens/introspect': { token: 'x' },
 };
 const bodyOf = (route: string): unknown => {
+  if (/\/storage\/|\/increment$/.test(route) && /^P/.test(route)) return {};
   if (route.endsWith('/completions')) return { property: 'none' };
   if (route.endsWith('/credentials/states')) return { digest: 'x'.repeat(43) };
   if (route.endsWith('/lease') || /\/webhook(-test|-secret\/rotate|\/disable|\/enable)$/.test(route))
@@ -209,6 +224,7 @@ const values: Record<string, string> = {
   secret: 'OLD',
   source: 'none',
   lease: 'none',
+  key: 'none',
 };
 
 /** Starts the service with what the table is about. */

@@ -83,7 +83,8 @@ describe('a copy is refused', () => {
   test('of a store with an older schema, which is not migrated for it', async () => {
     const folder = await stoppedStore();
     const { url } = await openTarget(folder);
-    change(folder, `update kysely_migration set name = '${LAST_EARLIER}'`);
+    change(folder, 'delete from kysely_migration');
+    change(folder, `insert into kysely_migration values ('${LAST_EARLIER}', '')`);
     expect(await runCopy(folder, url)).toMatchObject(refused('start the service of this version once'));
     change(folder, "insert into kysely_migration values ('9999_later', '')");
     expect(await runCopy(folder, url)).toMatchObject(refused('which this version'));

@@ -39,6 +39,7 @@ const LAYERS: readonly (readonly string[])[] = [
   [
     'src/errors.ts',
     'src/limit-table.ts',
+    'src/event-limits.ts',
     'src/limits.ts',
     'src/own-files.ts',
     'src/real-files.ts',
@@ -63,7 +64,8 @@ const CYCLES: Readonly<Record<string, string>> = {
     'types only: those of what the composition root starts are inferred there',
 };
 /** Below all programs: rules and data types without I/O, and the files of Annex and of authors. */
-const SHARED = 'src/(model|imports)/|src/(errors|limits|limit-table|own-files|real-files|version)\\.ts';
+const SHARED =
+  'src/(model|imports)/|src/(errors|limits|limit-table|event-limits|own-files|real-files|version)\\.ts';
 
 /** Programs that are apart: beside its own files, each imports only these. */
 const IMPORTED_BY: Readonly<Record<string, RegExp>> = {

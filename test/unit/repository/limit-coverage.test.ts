@@ -148,6 +148,13 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   ],
   deliveriesInFlightPerEndpoint: ['fair-scheduler', 'deliveriesInFlightPerEndpoint: to one endpoint'],
   failuresBeforeProbing: ['fair-scheduler', 'failuresBeforeProbing: in a row, gets one delivery at a time'],
+  storageKeyBytes: ['stored-values', 'keys may be any text of up to storageKeyBytes that a path can name'],
+  storageValueBytes: [
+    'stored-values',
+    'hostile values are refused by name, and one beyond storageValueBytes',
+  ],
+  storageBytes: ['storage', 'storageKeys and storageBytes: the quota is exact with changes at once'],
+  storageKeys: ['storage', 'storageKeys and storageBytes: the quota is exact with changes at once'],
   webhookPayloadBytes: [
     'handler-delivery',
     'webhookPayloadBytes: a payload that is %s has a maximum size, met exactly',

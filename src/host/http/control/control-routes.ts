@@ -50,6 +50,7 @@ import { STATEMENT_KEY_ROUTES } from './product/statement-keys.ts';
 import { Rates } from './rates.ts';
 import { RENDER_ROUTES } from './render.ts';
 import { described, registerRoutes, withOptionalBodies } from './route.ts';
+import { STORAGE_ROUTES } from './storage.ts';
 import { TOKEN_ROUTES } from './tokens.ts';
 
 const ROUTES = [
@@ -57,7 +58,7 @@ const ROUTES = [
   ...[...INSTALLATION_ROUTES, ...WEBHOOK_ROUTES, ...INSTALL_LINK_ROUTES, ...TOKEN_ROUTES],
   ...[...STATEMENT_KEY_ROUTES, ...CONFIGURATION_ROUTES, ...CREDENTIAL_ROUTES, ...COMPLETION_ROUTES],
   ...[...RENDER_ROUTES, ...BLOCK_ROUTES, ...CONTENT_ROUTES, ...LOG_ROUTES, ...AUDIT_ROUTES],
-  ...[...EVENT_ROUTES, ...EVENT_TYPE_ROUTES, ...TASK_ROUTES, ...DELIVERY_ROUTES],
+  ...[...EVENT_ROUTES, ...EVENT_TYPE_ROUTES, ...TASK_ROUTES, ...DELIVERY_ROUTES, ...STORAGE_ROUTES],
 ];
 
 export interface ControlRouteDeps extends ControlDeps, OperationsDeps {

@@ -39,6 +39,7 @@ type StoreDeps = Pick<
   | 'webhookSecrets'
   | 'webhookHealths'
   | 'statementKeys'
+  | 'storage'
 >;
 
 /** The parts that the service has. */

@@ -25,7 +25,10 @@ export const IfMatch = Type.Object({
 
 /** Header of a conditional read. */
 export const IfNoneMatch = Type.Object({
-  'if-none-match': optional(Type.String(), 'Send it only if its `ETag` is none of these; otherwise 304.'),
+  'if-none-match': optional(
+    Type.String(),
+    'Only if its `ETag` is none of these, or, for `*`, if there is none; otherwise 304, and 412 for a change.',
+  ),
 });
 
 /** Five random bits each: enough to distinguish the targets that a place has had. */
@@ -84,6 +87,10 @@ export function isKnownTag({ headers }: Conditional, present: string): boolean {
   if (tags === undefined) return false;
   return tags === ANY || tags.some((tag) => tag.replace(/^W\//, '') === present);
 }
+
+/** The tags of a header; undefined if it is absent. @throws AnnexError REQUEST_INVALID */
+export const requiredTags = ({ headers }: Conditional, header: 'if-match' | 'if-none-match') =>
+  tagsOf(header, headers[header]);
 
 const ANY = '*';
 /** Characters of a header that a message repeats. */

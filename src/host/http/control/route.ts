@@ -15,6 +15,7 @@ import type {
   FastifyReply,
   FastifyRequest,
   FastifySchema,
+  FastifySchemaCompiler,
   HTTPMethods,
   onRequestAsyncHookHandler,
 } from 'fastify';
@@ -101,6 +102,11 @@ export interface Row<
   readonly bodyLimit?: LimitName;
   /** Whether the handler checks the body, and the schema is for the description alone. */
   readonly checksBody?: boolean;
+  /**
+   * Whether the body may also be bytes, `application/octet-stream`, which are a Buffer then. The
+   * handler checks it: JSON may be `null`, and a body that is missing is undefined.
+   */
+  readonly takesBytes?: boolean;
   /** Schema of the success; absent: 204 and no body. */
   readonly answer?: Answer;
   /** Its status, if not 200. */
@@ -143,7 +149,14 @@ export function registerRoutes(api: FastifyInstance, control: Control, rows: rea
   readBodies(api);
   answerLimits(api, control);
   for (const row of rows) {
-    const { consumes } = row;
+    const { consumes, takesBytes } = row;
+    if (takesBytes) {
+      api.register(async (scope) => {
+        scope.addContentTypeParser(BYTES, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+        add(scope, control, row);
+      });
+      continue;
+    }
     if (consumes === undefined) {
       add(api, control, row);
       continue;
@@ -170,6 +183,7 @@ function add(api: FastifyInstance, control: Control, row: Route): void {
     },
     ...(bytesMax !== undefined && { bodyLimit: bytesMax }),
     ...(row.checksBody && { validatorCompiler: () => (value: unknown) => ({ value }) }),
+    ...(row.takesBytes && { validatorCompiler: validatorOfHead }),
     schema: schemaOf(row, control.limits),
     onRequest: headChecks(method, row, control),
     handler: async (request, reply) => {
@@ -227,6 +241,8 @@ function answerLimits(api: FastifyInstance, { limits, limitMet }: Control): void
   });
 }
 
+const BYTES = 'application/octet-stream';
+
 /** Replaces the framework's error for a body that is too large by one that names the limit. */
 function asLimitError(thrown: unknown, name: LimitName | undefined, limits: Limits): unknown {
   const isTooLarge = thrown instanceof Error && 'statusCode' in thrown && thrown.statusCode === 413;
@@ -241,20 +257,26 @@ function limitsOf({ limit, extra }: AnnexError): ReadonlySet<LimitName> {
 }
 
 function validateWithTypeBox(api: FastifyInstance): void {
-  api.setValidatorCompiler<TSchema>(({ schema, httpPart }) => {
-    const check = schemaCheck(schema);
-    const isText = httpPart !== 'body';
-    const mayBeAbsent = Type.IsOptional(schema);
-    const part = PART_NAMES.get(httpPart ?? '') ?? 'request';
-    return (data: unknown) => {
-      if (!isText && (data === null || data === undefined))
-        return mayBeAbsent ? { value: {} } : { error: NO_BODY };
-      const value = isText ? Value.Convert(schema, data) : data;
-      const faults = check(value);
-      return faults.length === 0 ? { value } : { error: invalid(part, faults) };
-    };
-  });
+  api.setValidatorCompiler<TSchema>(validator);
 }
+
+const validator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  const check = schemaCheck(schema);
+  const isText = httpPart !== 'body';
+  const mayBeAbsent = Type.IsOptional(schema);
+  const part = PART_NAMES.get(httpPart ?? '') ?? 'request';
+  return (data: unknown) => {
+    if (!isText && (data === null || data === undefined))
+      return mayBeAbsent ? { value: {} } : { error: NO_BODY };
+    const value = isText ? Value.Convert(schema, data) : data;
+    const faults = check(value);
+    return faults.length === 0 ? { value } : { error: invalid(part, faults) };
+  };
+};
+
+/** The same for all but the body, which the handler checks. */
+const validatorOfHead: FastifySchemaCompiler<TSchema> = (part) =>
+  part.httpPart === 'body' ? () => true : validator(part);
 
 /**
  * Reads JSON only. Many clients send a content type with every request: without a body it is

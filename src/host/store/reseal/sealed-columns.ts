@@ -13,6 +13,7 @@ import { credentialsPlace, signingSecretPlace } from '../installations/target-ro
 import { integrationSecretPlace } from '../integrations/integration-rows.ts';
 import { secretPlace } from '../integrations/secret-rows.ts';
 import { statementKeyPlace } from '../statement-keys.ts';
+import { storedValuePlace } from '../storage/storage-rows.ts';
 import { KEY_ID_CHARS, type Vault, type VaultPlace } from '../vault/vault.ts';
 import type { KeyUse } from '../vault/vault-key.ts';
 import { webhookSecretPlace } from '../webhooks/webhook-secret-rows.ts';
@@ -88,6 +89,12 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     column: 'sealed_key',
     key: ['kid'],
     place: ([kid]) => statementKeyPlace(String(kid)),
+  },
+  {
+    table: 'storage_entries',
+    column: 'sealed_value',
+    key: ['area', 'key'],
+    place: ([area, key]) => storedValuePlace(String(area), String(key)),
   },
 ];
 
