@@ -46,6 +46,10 @@ export interface ApiIntegration {
   readonly webhook?: {
     readonly url: string;
     readonly eventTypes: string;
+    /** Name of a retry schedule, or its delays. */
+    readonly retries?: string;
+    /** Name of the property with the name of a retry schedule. */
+    readonly retriesSetting?: string;
   };
   readonly urls: {
     /** Its record in the API. */

@@ -15,6 +15,12 @@ import { ENDPOINT_PLACEHOLDER, hasOwnOrigins } from '../model/endpoint-url.ts';
 import { type EventTypeFile, readEventTypeFile } from '../model/event-type-file.ts';
 import { INTEGRATION_NAME, ORGANIZATION_ID } from '../model/identifiers.ts';
 import { ProductScopes } from '../model/product-scopes.ts';
+import {
+  RETRY_SCHEDULES,
+  type RetrySchedule,
+  retrySchedule,
+  SCHEDULE_WANTED,
+} from '../model/retry-schedule.ts';
 import { nearest } from '../model/spelling-hint.ts';
 import { CELL_SANDBOX } from './confinement/layers.ts';
 import { EgressPolicy } from './egress/policy.ts';
@@ -79,6 +85,8 @@ export interface Config {
   readonly webhookHttp: (typeof WEBHOOK_HTTP)[number];
   /** When webhooks are disabled because of their receivers. */
   readonly webhookRules: DisablingRules;
+  /** The schedule of webhooks for which neither manifest nor settings choose one. */
+  readonly webhookRetries: RetrySchedule;
   /** Organizations, and integrations of them, that may have scopes reserved for internal use. */
   readonly internalOrganizations: readonly string[];
   /** Whether to start despite a damaged write-ahead log, without the commits in it. */
@@ -183,6 +191,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
       afterMs: readDuration('webhook-disable-after', text, problems),
       onGone: oneOf('webhook-disable-on-gone', ON_OFF, problems, text) === 'on',
     },
+    webhookRetries: readSchedule('webhook-retries', text, problems),
     internalOrganizations,
     acceptLoss: text('accept-loss') === 'true',
     builtIns: oneOf('built-ins', BUILT_INS, problems, text),
@@ -317,6 +326,14 @@ function readDuration(flag: string, text: (flag: string) => string, problems: st
   if (ms <= DURATION_MS_MAX) return ms;
   problems.push(`--${flag} must be a time as 30m, 12h or 5d, of at most 365 days; it is "${text(flag)}".`);
   return undefined;
+}
+
+/** The schedule that a setting names, or lists the delays of. */
+function readSchedule(flag: string, text: (flag: string) => string, problems: string[]): RetrySchedule {
+  const written = text(flag);
+  const schedule = retrySchedule(written) ?? retrySchedule(words(written));
+  if (schedule === undefined) problems.push(`--${flag} must be ${SCHEDULE_WANTED}; it is "${written}".`);
+  return schedule ?? RETRY_SCHEDULES.contract;
 }
 
 const listed = (words: readonly string[]): string => `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;

@@ -130,6 +130,11 @@ export const SETTINGS: readonly Setting[] = [
     help: 'on: a webhook whose receiver answers 410 is disabled',
   },
   {
+    flag: 'webhook-retries',
+    value: 'contract',
+    help: 'when webhooks are retried where nothing else is chosen: contract (4 requests), hours, days, or delays, as 10s,5m,2h',
+  },
+  {
     flag: 'internal-organizations',
     value: '',
     help: 'organizations, or integrations of them, that may have the scopes site:script:inject and site:script:cookies, as acme,other/analytics',

@@ -10,6 +10,7 @@ import type { InstallationStatus, TargetName } from './installation.ts';
 import type { EndpointLevel } from './level.ts';
 import type { EgressHosts } from './manifest/egress-hosts.ts';
 import type { WebhookDeclaration } from './manifest/webhook.ts';
+import type { RetrySchedule } from './retry-schedule.ts';
 
 export interface Target {
   /**
@@ -83,6 +84,8 @@ export interface Target {
    * webhooks.
    */
   readonly webhook?: WebhookDeclaration;
+  /** The schedule that its webhooks follow; absent where it posts none. */
+  readonly webhookRetries?: RetrySchedule;
   /** Secrets that verify the signatures of envelopes for this endpoint. */
   readonly signingSecrets: readonly string[];
 }

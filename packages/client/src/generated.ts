@@ -4374,6 +4374,10 @@ export interface WholeIntegration {
     | {
         readonly url: string;
         readonly eventTypes: string;
+        /** Name of a retry schedule, or its delays. */
+        readonly retries?: string | readonly string[] | undefined;
+        /** Name of the property with the name of a retry schedule. */
+        readonly retriesSetting?: string | undefined;
       }
     | undefined;
   readonly urls: {
@@ -4443,6 +4447,10 @@ export interface WholeVersion {
     | {
         readonly url: string;
         readonly eventTypes: string;
+        /** Name of a retry schedule, or its delays. */
+        readonly retries?: string | readonly string[] | undefined;
+        /** Name of the property with the name of a retry schedule. */
+        readonly retriesSetting?: string | undefined;
       }
     | undefined;
   readonly script?: string | undefined;

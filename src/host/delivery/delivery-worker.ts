@@ -15,7 +15,7 @@ import type { Limits } from '../../limits.ts';
 import { isTaskLane, TASK_SCHEDULE_S_MAX } from '../../model/task.ts';
 import type { CallLog } from '../calls/call-log.ts';
 import { DatabaseUnavailable } from '../database/unavailable.ts';
-import type { ClaimedDelivery, WaitingDelivery } from '../store/deliveries/delivery.ts';
+import type { ClaimedDelivery, DueDeliveries, WaitingDelivery } from '../store/deliveries/delivery.ts';
 import type { DeliveryClaims } from '../store/deliveries/delivery-claims.ts';
 import type { DeliveryQueue, WaitingEndpoint } from '../store/deliveries/delivery-queue.ts';
 import { type Attempts, failureText } from './attempts.ts';
@@ -38,17 +38,17 @@ const OUTRUN_BACK_OFF_MS = 100;
 /** An attempt that took longer makes its endpoint slow, with quotas of its own. */
 const SLOW_MS = 1_000;
 /**
- * Longest wait for a task without a look at the clock: after the machine was suspended, or its
- * clock set forward, a task is late by at most this.
+ * Longest wait without a look at the clock: after the machine was suspended, or its clock set
+ * forward, a task or a retry is late by at most this.
  */
-const TASK_LOOK_MS = 600_000;
+const LOOK_MS = 600_000;
 /** A task that is due later is so by a clock that was set back since. */
 const TASK_WAIT_MS_MAX = TASK_SCHEDULE_S_MAX * 1_000 + BACK_OFF_MS_MAX;
 /** Time to settle the deliveries that a stop abandons. */
 const ABANDON_MS = 1_000;
 
 export interface DeliveryWorkerDeps extends Pick<LeasesDeps, 'wallNow' | 'after' | 'onError'> {
-  readonly queue: Pick<DeliveryQueue, 'waitingEndpoints' | 'dueEndpoints' | 'due'>;
+  readonly queue: Pick<DeliveryQueue, 'waitingEndpoints' | 'dueEndpoints' | 'due' | 'waitsSince'>;
   readonly claims: Pick<DeliveryClaims, 'claim' | 'settle' | 'release' | 'renew' | 'recover'>;
   readonly attempts: Pick<Attempts, 'make'>;
   readonly callLog: Pick<CallLog, 'log'>;
@@ -149,7 +149,7 @@ export class DeliveryWorker {
     const { wallNow, monotonicNow } = this.#deps;
     const waitMs = dueAt - wallNow();
     if (waitMs <= 0) return this.add([delivery]);
-    this.#scheduler.addLater(delivery, monotonicNow() + Math.min(waitMs, TASK_LOOK_MS));
+    this.#scheduler.addLater(delivery, monotonicNow() + Math.min(waitMs, LOOK_MS));
     this.#passSoon();
   }
 
@@ -212,10 +212,10 @@ export class DeliveryWorker {
       const { nextAt } = due;
       this.#dueBy.delete(endpoint);
       if (nextAt === undefined) this.#scheduler.refilled(endpoint, due);
-      else if (nextAt <= now + (isTaskLane(endpoint) ? TASK_WAIT_MS_MAX : BACK_OFF_MS_MAX))
+      else if (await this.#isDueThen(endpoint, due, now))
         this.#scheduler.refilled(endpoint, {
           ...due,
-          nextAt: monotonicNow() + Math.min(nextAt - now, TASK_LOOK_MS),
+          nextAt: monotonicNow() + Math.min(nextAt - wallNow(), LOOK_MS),
         });
       else {
         this.#dueBy.set(endpoint, nextAt);
@@ -229,6 +229,13 @@ export class DeliveryWorker {
       onError(error);
     }
     this.#end();
+  }
+
+  /** Whether the next due time of an endpoint is not of a clock that was set back since. */
+  async #isDueThen(endpoint: string, { nextId, nextAt = 0 }: DueDeliveries, now: number): Promise<boolean> {
+    if (nextAt <= now + (isTaskLane(endpoint) ? TASK_WAIT_MS_MAX : BACK_OFF_MS_MAX)) return true;
+    const since = nextId === undefined ? undefined : await this.#deps.queue.waitsSince(nextId);
+    return since !== undefined && since <= now + BACK_OFF_MS_MAX;
   }
 
   /**
@@ -334,7 +341,7 @@ export class DeliveryWorker {
     const { random, callLog, metrics, monotonicNow } = this.#deps;
     const { claim, startedAt, target } = delivery;
     const { ending, recorded, sign } = attempted;
-    const decision = decide(claim, ending, now, random());
+    const decision = decide(claim, ending, delivery.schedule, { now, random: random() });
     const result = recorded && resultOf(ending);
     const durationMs = Math.max(0, now - startedAt);
     const { outcome } = ending;
@@ -348,7 +355,8 @@ export class DeliveryWorker {
     }
     if (result) metrics.attempted(claim.kind, result, durationMs);
     metrics.settled(claim.kind, decision.state);
-    if (decision.state === 'pending') this.#scheduler.retryAt(claim.endpoint, this.#ticksAt(decision.dueAt));
+    if (decision.state === 'pending')
+      this.#scheduler.retryAt(claim.endpoint, this.#ticksAt(decision.dueAt, decision.dueAt - now));
     if (decision.state === 'failed' && target)
       callLog.log(target, claim.id, 'error', failureText(claim, attempted));
     return true;
@@ -387,11 +395,14 @@ export class DeliveryWorker {
     this.#passSoon();
   }
 
-  /** The monotonic time of a due time; one too far off is of a clock that was set back: now. */
-  #ticksAt(at: number): number {
+  /**
+   * The monotonic time of a due time. One that is farther off than its delay is of a clock that was
+   * set back: now.
+   */
+  #ticksAt(at: number, delayMs: number): number {
     const { wallNow, monotonicNow } = this.#deps;
-    const delayMs = at - wallNow();
-    return monotonicNow() + (delayMs > BACK_OFF_MS_MAX ? 0 : delayMs);
+    const waitMs = at - wallNow();
+    return monotonicNow() + (waitMs > delayMs + BACK_OFF_MS_MAX ? 0 : Math.min(waitMs, LOOK_MS));
   }
 }
 

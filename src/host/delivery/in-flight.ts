@@ -1,5 +1,6 @@
 /** A delivery in flight: its claim, and how far its attempt has come. Holds, decides nothing. */
 
+import { RETRY_SCHEDULES, type RetrySchedule } from '../../model/retry-schedule.ts';
 import type { Target } from '../../model/target.ts';
 import { Caller } from '../calls/call.ts';
 import type { Attempt, ClaimedDelivery, Settlement } from '../store/deliveries/delivery.ts';
@@ -37,6 +38,11 @@ export class DeliveryInFlight {
     this.startedAt = now;
     this.claimedAt = claimedAt;
     this.claimedUntil = claimedAt + leaseMs;
+  }
+
+  /** The schedule that it follows: the one of its target as it is now. */
+  get schedule(): RetrySchedule {
+    return this.target?.webhookRetries ?? RETRY_SCHEDULES.contract;
   }
 }
 

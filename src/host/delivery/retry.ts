@@ -4,6 +4,7 @@
  * (docs/contract/webhooks.md#retries). Pure: time and chance are parameters.
  */
 
+import type { RetrySchedule } from '../../model/retry-schedule.ts';
 import type { Outcome } from '../../protocol/wire.ts';
 import type { CallResult } from '../calls/call.ts';
 import type { AttemptResult, DeliveryState } from '../database/tables.ts';
@@ -11,8 +12,6 @@ import type { PostResult } from '../egress/webhook/webhook-client.ts';
 import { delayMs, withJitter } from './delays.ts';
 import type { EndpointSignal } from './scheduler/endpoint-queue.ts';
 
-/** Delay before each retry, without jitter; one retry for each. */
-export const RETRY_DELAYS_MS = [1_000, 2_000, 4_000] as const;
 /** Attempts of unknown end that use up no retry (docs/contract/webhooks.md#crashes). */
 export const UNKNOWNS_MAX = 3;
 
@@ -49,7 +48,7 @@ export interface DeliveryOutcome {
     | 'lapsed';
   /** A few words, for the attempt and the log. */
   readonly outcome: string;
-  /** Of a fault: the shortest delay that is of use. Of a 429: the delay that it asks for. */
+  /** Of a fault: the shortest delay that is of use. Of a failure: the delay that is asked for. */
   readonly leastMs?: number;
 }
 
@@ -71,13 +70,19 @@ export interface Decision extends Budget {
  * How an attempt ended, by the result of its post.
  *
  * @param now when it ended, for a `Retry-After` that is a date
+ * @param schedule the one that the delivery follows
  */
-export function deliveryOutcome(result: PostResult, now: number): DeliveryOutcome {
+export function deliveryOutcome(
+  result: PostResult,
+  now: number,
+  { retryAfterOf }: Pick<RetrySchedule, 'retryAfterOf'>,
+): DeliveryOutcome {
   switch (result.kind) {
     case 'answered': {
       const { status, retryAfter } = result;
       const row = ANSWERS.find(([from, to]) => status >= from && status <= to);
-      const leastMs = status === 429 && retryAfter !== undefined ? retryAfterMs(retryAfter, now) : 0;
+      const isHeeded = retryAfter !== undefined && retryAfterOf.includes(status);
+      const leastMs = isHeeded ? retryAfterMs(retryAfter, now) : 0;
       // A status outside the table is not HTTP.
       return {
         end: row?.[2] ?? 'failed',
@@ -97,14 +102,16 @@ export function deliveryOutcome(result: PostResult, now: number): DeliveryOutcom
 /**
  * Decides the next state of a delivery.
  *
+ * @param schedule the one that the delivery follows now; its retries are counted, however it was
+ *   when they were made
  * @param now when the attempt ended; the delay of a retry counts from here
  * @param random from 0 to 1
  */
 export function decide(
   budget: Budget,
   { end, leastMs = 0 }: DeliveryOutcome,
-  now: number,
-  random: number,
+  { delaysMs, longestMs }: RetrySchedule,
+  { now, random }: { readonly now: number; readonly random: number },
 ): Decision {
   const { retries, unknowns, faults } = budget;
   switch (end) {
@@ -121,9 +128,11 @@ export function decide(
     case 'lapsed': {
       // The next attempt of unknown end is again one too many.
       const kept = { unknowns: end === 'lapsed' ? UNKNOWNS_MAX : unknowns, faults };
-      const baseMs = RETRY_DELAYS_MS[retries];
+      const baseMs = delaysMs[retries];
       if (baseMs === undefined) return { retries, ...kept, state: 'failed', dueAt: now };
-      const dueAt = now + withJitter(Math.max(baseMs, leastMs), random);
+      // Attack: a receiver asks for years, so that its deliveries are never final.
+      const askedMs = Math.min(leastMs, longestMs(baseMs));
+      const dueAt = now + withJitter(Math.max(baseMs, askedMs), random);
       return { retries: retries + 1, ...kept, state: 'pending', dueAt };
     }
     case 'fault': {
@@ -165,9 +174,6 @@ export function signalOf({ end }: DeliveryOutcome): EndpointSignal {
   return end === 'rejected' || end === 'failed' || end === 'lapsed' ? 'failed' : 'none';
 }
 
-/** Longest delay that a receiver can ask for. */
-const RETRY_AFTER_MS_MAX = 60_000;
-
 /** Attack: a header of kilobytes that is parsed as a date. Every date of the RFC is shorter. */
 const CHARS_MAX = 40;
 const SECONDS = /^\d+$/;
@@ -181,8 +187,8 @@ const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
  *
  * It reads only what the RFC allows: text of any other form is no delay.
  *
- * The delay in milliseconds, at most `RETRY_AFTER_MS_MAX`; 0 for a time that has passed, and for
- * text that is neither seconds nor a date.
+ * The delay in milliseconds; 0 for a time that has passed, and for text that is neither seconds nor
+ * a date.
  *
  * @param now milliseconds since 1970
  */
@@ -190,7 +196,7 @@ function retryAfterMs(value: string, now: number): number {
   const text = value.slice(0, CHARS_MAX + 1).trim();
   if (text.length > CHARS_MAX) return 0;
   const ms = SECONDS.test(text) ? Number(text) * 1_000 : dateIn(text) - now;
-  return ms > 0 ? Math.min(ms, RETRY_AFTER_MS_MAX) : 0;
+  return ms > 0 ? ms : 0;
 }
 
 /** NaN if it is none. */

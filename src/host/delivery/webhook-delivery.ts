@@ -20,7 +20,7 @@ import type { DeliveryClaims } from '../store/deliveries/delivery-claims.ts';
 import type { WebhookSecrets } from '../store/webhooks/webhook-secrets.ts';
 import { attemptedBy, callFor, destinationIn, discard } from './event-call.ts';
 import { type Attempted, type DeliveryInFlight, LOST } from './in-flight.ts';
-import { deliveryOutcome } from './retry.ts';
+import { type DeliveryOutcome, deliveryOutcome } from './retry.ts';
 
 const MS_PER_S = 1_000;
 /** By which a receiver says that it will accept nothing any more. */
@@ -140,7 +140,8 @@ export class WebhookDelivery {
       owner: claim.endpoint,
       generation: claim.generation,
     });
-    return attemptedWith(result, withoutQuery(destination), wallNow());
+    const ending = deliveryOutcome(result, wallNow(), delivery.schedule);
+    return attemptedWith(result, ending, withoutQuery(destination));
   }
 
   #headers(claim: ClaimedDelivery, signature: string, body: Uint8Array): Record<string, string> {
@@ -157,9 +158,11 @@ export class WebhookDelivery {
   }
 }
 
-/** @param now when the attempt ended */
-function attemptedWith(result: PostResult, destination: string | undefined, now: number): Attempted {
-  const ending = deliveryOutcome(result, now);
+function attemptedWith(
+  result: PostResult,
+  ending: DeliveryOutcome,
+  destination: string | undefined,
+): Attempted {
   const posted = destination === undefined ? {} : { destination };
   if (result.kind === 'fault') return { ending, recorded: posted, detail: result.detail };
   if (result.kind !== 'answered') return { ending, recorded: posted, detail: result.detail, sign: 'failed' };

@@ -3,6 +3,7 @@
  * invalidate, and runtime tokens.
  */
 import type { Limits } from '../../limits.ts';
+import type { RetrySchedule } from '../../model/retry-schedule.ts';
 import type { Store } from '../store/store.ts';
 import { RuntimeTokenMint, RuntimeTokens } from './runtime-tokens.ts';
 import { type Origins, TargetResolver } from './target-resolver.ts';
@@ -10,6 +11,8 @@ import { type Origins, TargetResolver } from './target-resolver.ts';
 export interface OpenTargetsOptions {
   readonly origins: Origins;
   readonly limits: Limits;
+  /** `TargetBuilderDeps.webhookRetries` */
+  readonly webhookRetries: RetrySchedule;
   /** Milliseconds since 1970. */
   readonly wallNow: () => number;
 }
@@ -26,12 +29,12 @@ export function openTargets(
     targetSource: source,
     runtimeTokenKeys: keys,
   }: Pick<Store, 'changes' | 'targetSource' | 'runtimeTokenKeys'>,
-  { origins, limits, wallNow }: OpenTargetsOptions,
+  options: OpenTargetsOptions,
 ): OpenTargets {
   const mint = new RuntimeTokenMint(keys);
-  const targets = new TargetResolver({ source, mint, origins, limits, wallNow });
+  const targets = new TargetResolver({ source, mint, ...options });
   changes.on('integration', (integration) => targets.forget(integration));
   changes.on('installation', (installationId) => targets.forgetInstallation(installationId));
   changes.on('missed', () => targets.forgetAll());
-  return { targets, runtimeTokens: new RuntimeTokens({ keys, source, wallNow }) };
+  return { targets, runtimeTokens: new RuntimeTokens({ keys, source, wallNow: options.wallNow }) };
 }

@@ -26,6 +26,8 @@ import { isolateLimits, limitsUnder } from '../../model/lowered-limits.ts';
 import { policyHeader } from '../../model/manifest/content-security-policy.ts';
 import { EgressHosts } from '../../model/manifest/egress-hosts.ts';
 import type { PublishedManifest } from '../../model/manifest/manifest.ts';
+import { webhookSchedule } from '../../model/manifest/webhook.ts';
+import type { RetrySchedule } from '../../model/retry-schedule.ts';
 import { integrationTenant, isolateKey, type Target } from '../../model/target.ts';
 import type { Installation } from '../store/installations/target-rows.ts';
 import type { EndpointRecord, InstalledRecord } from '../store/target-source.ts';
@@ -45,6 +47,8 @@ export interface TargetBuilderDeps {
   readonly origins: Origins;
   /** The deployment's limits; an integration may have lower ones. */
   readonly limits: Limits;
+  /** The schedule of webhooks for which neither manifest nor settings choose one. */
+  readonly webhookRetries: RetrySchedule;
   /** Milliseconds since 1970. */
   readonly wallNow: () => number;
 }
@@ -54,7 +58,7 @@ type OwnMembers = Pick<
   Target,
   'tenant' | 'installationId' | 'level' | 'place' | 'endpointKey' | 'organization' | 'status' | 'revision'
 > &
-  Pick<Target, 'pausedAt' | 'webhook' | 'signingSecrets'>;
+  Pick<Target, 'pausedAt' | 'webhook' | 'webhookRetries' | 'signingSecrets'>;
 
 export class TargetBuilder {
   readonly #deps: TargetBuilderDeps;
@@ -68,7 +72,10 @@ export class TargetBuilder {
     const { limits: deployment, origins } = this.#deps;
     const { installed, handles } = record;
     const { number, manifest } = record.version;
-    const own = installed === undefined ? integrationMembers(record) : installedMembers(record, installed);
+    const own =
+      installed === undefined
+        ? integrationMembers(record)
+        : installedMembers(record, installed, this.#deps.webhookRetries);
     const urls = endpointUrls(origins, own.endpointKey);
     const limits = limitsUnder(deployment, record.loweredLimits);
     const lowered = isolateLimits(deployment, limits);
@@ -167,7 +174,11 @@ function integrationMembers({ version, integrationKey, signingSecret }: Endpoint
   };
 }
 
-function installedMembers({ version }: EndpointRecord, installed: InstalledRecord): OwnMembers {
+function installedMembers(
+  { version }: EndpointRecord,
+  installed: InstalledRecord,
+  webhookRetries: RetrySchedule,
+): OwnMembers {
   const { own, installation, signingSecrets } = installed;
   const { manifest, number } = version;
   const pausedAt = Math.max(own.pausedAt ?? 0, installation.pausedAt ?? 0);
@@ -179,7 +190,11 @@ function installedMembers({ version }: EndpointRecord, installed: InstalledRecor
     status: installation.status === 'paused' ? 'paused' : own.status,
     revision: `${own.revision}@${number}`,
     ...(pausedAt > 0 && { pausedAt }),
-    ...(manifest.webhook && own.level !== 'organization' && { webhook: manifest.webhook }),
+    ...(manifest.webhook &&
+      own.level !== 'organization' && {
+        webhook: manifest.webhook,
+        webhookRetries: webhookSchedule(manifest.webhook, own.configuration) ?? webhookRetries,
+      }),
     signingSecrets: [signingSecrets.own],
   };
 }

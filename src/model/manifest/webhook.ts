@@ -8,14 +8,55 @@
  */
 import { isEventPattern } from '../identifiers.ts';
 import type { Level } from '../level.ts';
+import {
+  DELAY,
+  DELAYS_MAX,
+  RETRY_SCHEDULE_NAMES,
+  type RetrySchedule,
+  retrySchedule,
+  SCHEDULE_WANTED,
+  type WrittenSchedule,
+} from '../retry-schedule.ts';
 import type { ConfigurationProperty, Configurations } from './configuration.ts';
-import { map, type ReadOf, text } from './field.ts';
+import { type Field, map, optional, type ReadOf, text, texts } from './field.ts';
 import type { YamlFields } from './yaml-fields.ts';
+
+/**
+ * A retry schedule: a name, or a list of delays.
+ *
+ * @param more further names
+ */
+export const retriesField = <Name extends string = never>(
+  description: string,
+  ...more: readonly Name[]
+): Field<WrittenSchedule | Name> => {
+  const names = [...RETRY_SCHEDULE_NAMES, ...more];
+  const delays = texts('A delay such as 10s, 5m, 2h or 1d.', {
+    ...{ description: 'Delays before each retry.', max: DELAYS_MAX, pattern: DELAY },
+    wanted: 'a delay such as 10s, 5m, 2h or 1d',
+  });
+  return {
+    schema: { anyOf: [{ enum: names }, { ...delays.schema, minItems: 1 }], description },
+    read(fields, key) {
+      if (!Array.isArray(fields.raw(key))) return fields.choice(key, names);
+      const written = delays.read(fields, key) ?? [];
+      if (retrySchedule(written) === undefined)
+        fields.error(key, `${fields.nameOf(key)} must be ${SCHEDULE_WANTED}.`);
+      return written;
+    },
+  };
+};
 
 const MEMBERS = {
   url: text('Name of the setting that holds the URL of the receiver: a `string`.'),
   eventTypes: text(
     'Name of the setting that holds the types of events that are posted: a `string` with `enum` and `multiple`.',
+  ),
+  retries: optional(
+    retriesField("When a failed webhook is retried; the operator's choice where it is left out."),
+  ),
+  retriesSetting: optional(
+    text('Name of the setting by which the installer chooses `retries`: a `string` with `enum`.'),
   ),
 };
 
@@ -26,6 +67,19 @@ export const WEBHOOK = map(
   MEMBERS,
   'Webhooks that Annex posts for the integration: the settings of a space or a site that hold the URL and the event types.',
 );
+
+/**
+ * The schedule that manifest and settings choose for a target; undefined where they leave it to the
+ * operator.
+ */
+export function webhookSchedule(
+  { retries, retriesSetting }: WebhookDeclaration,
+  configuration: Readonly<Record<string, unknown>>,
+): RetrySchedule | undefined {
+  const chosen = retriesSetting === undefined ? undefined : configuration[retriesSetting];
+  const schedule = typeof chosen === 'string' ? retrySchedule(chosen) : undefined;
+  return schedule ?? (retries && retrySchedule(retries));
+}
 
 /** Level → event types that can be selected there (`docs/contract/webhooks.md#selection`). */
 export const WEBHOOK_EVENT_TYPES = {
@@ -79,7 +133,10 @@ interface LevelSettings {
   readonly declared: WebhookTypes;
 }
 
-function checkSettings({ url, eventTypes }: WebhookDeclaration, settings: LevelSettings): void {
+function checkSettings(
+  { url, eventTypes, retriesSetting = '' }: WebhookDeclaration,
+  settings: LevelSettings,
+): void {
   const { level, declared } = settings;
   const known = [...WEBHOOK_EVENT_TYPES[level], ...declared[level]];
   const target = setting('url', url, settings);
@@ -87,6 +144,7 @@ function checkSettings({ url, eventTypes }: WebhookDeclaration, settings: LevelS
     const hint = 'Write "type: string".';
     target.fields.error('type', `"${url}" holds the URL of a webhook, so it must be one text.`, hint);
   }
+  checkSchedules(retriesSetting, settings);
   const types = setting('eventTypes', eventTypes, settings);
   if (types === undefined) return;
   const { property } = types;
@@ -99,6 +157,24 @@ function checkSettings({ url, eventTypes }: WebhookDeclaration, settings: LevelS
     undefined,
     `"${eventTypes}" holds types of events, so it must be a list of choices.`,
     hint,
+  );
+}
+
+/** Checks the setting by which the installer chooses a schedule. */
+function checkSchedules(retriesSetting: string, settings: LevelSettings): void {
+  const chosen = setting('retriesSetting', retriesSetting, settings);
+  if (chosen === undefined) return;
+  const { property, fields } = chosen;
+  if (property.type !== 'string' || property.multiple || property.enum === undefined) {
+    const hint = `Write "type: string" and "enum: [${RETRY_SCHEDULE_NAMES.join(', ')}]".`;
+    fields.error(undefined, `"${retriesSetting}" holds a retry schedule, so it must be a choice.`, hint);
+    return;
+  }
+  refuseUnknown(
+    fields,
+    property.enum,
+    `a retry schedule: ${RETRY_SCHEDULE_NAMES.join(', ')}`,
+    RETRY_SCHEDULE_NAMES,
   );
 }
 
@@ -127,11 +203,21 @@ function checkChoices(
   choices: readonly string[],
   { level, known }: { readonly level: WebhookLevel; readonly known: readonly string[] },
 ): void {
+  const wanted = `an event that a webhook of a ${level} can post: ${known.join(', ')}`;
+  // A pattern offers the types of the product that fit it, also those that are declared later.
+  const names = choices.filter((choice) => !isEventPattern(choice));
+  refuseUnknown(property, names, wanted, known);
+}
+
+/** @param wanted follows "must be" */
+function refuseUnknown(
+  property: YamlFields,
+  choices: readonly string[],
+  wanted: string,
+  known: readonly string[],
+): void {
   const raw = property.raw('enum');
   const written: readonly unknown[] = Array.isArray(raw) ? raw : [];
-  // A pattern offers the types of the product that fit it, also those that are declared later.
-  for (const choice of choices.filter((one) => !known.includes(one) && !isEventPattern(one))) {
-    const wanted = `must be an event that a webhook of a ${level} can post: ${known.join(', ')}`;
-    property.errorMeant(['enum', written.indexOf(choice)], wanted, choice, known);
-  }
+  for (const choice of choices.filter((one) => !known.includes(one)))
+    property.errorMeant(['enum', written.indexOf(choice)], `must be ${wanted}`, choice, known);
 }

@@ -58,6 +58,7 @@ function failing(deliveries: WorkerStore, fails: () => 'before' | 'after' | unde
     release: wrapped(deliveries.release),
     renew: wrapped(deliveries.renew),
     due: wrapped(deliveries.due),
+    waitsSince: wrapped(deliveries.waitsSince),
     // If these fail at the start, there is no worker.
     recover: ({ all }) =>
       !all && fails() === 'before' ? Promise.reject(new Chaos()) : deliveries.recover({ all }),

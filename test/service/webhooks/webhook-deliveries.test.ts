@@ -6,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkSignature } from '../../../sandbox/sdk/verify-signature.js';
 import { serve, serveTcp } from '../../support/http/egress.ts';
 import { ask } from '../../support/installation-api.ts';
+import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { WebhookInbox } from '../../support/receivers/webhook-inbox.ts';
-import { TestService } from '../../support/service.ts';
+import { startTestService, TestService } from '../../support/service.ts';
 
 let annex: TestService;
 beforeAll(async () => {
@@ -323,5 +324,36 @@ describe('a target that, while its code makes the payload,', () => {
     await settled(eventId, 'canceled');
     expect(await delivery(eventId)).toMatchObject({ outcome, attempts: 0 });
     expect(posts).toHaveLength(1);
+  });
+});
+
+describe('retries', () => {
+  test("follow the operator's schedule, unless the installer chooses one", async () => {
+    const flags = ['--webhook-http', 'allow', '--egress-allow', '127.0.0.1', '--webhook-retries', '1s'];
+    const service = await startTestService({ flags });
+    await service.publishFixture('webhook');
+    const whole = await service.install('webhook', 'choosing');
+    const receiver = await HttpReceiver.start(() => 500);
+    for (const [site, choice] of [
+      ['of-the-operator', {}],
+      ['of-the-installer', { retries: 'days' }],
+    ] as const) {
+      await service.installBelow('webhook', whole, 'site', site);
+      const configuration = { webhook_url: receiver.url, event_types: ['site_view'], ...choice };
+      const at = `/integrations/webhook/installations/${whole.id}/sites/${site}`;
+      expect((await ask(service, 'PATCH', at, { json: { configuration } })).body).toMatchObject({
+        status: 'active',
+      });
+      const json = { organization: 'choosing', ...viewed, siteId: site };
+      await ask(service, 'POST', '/events', { token: service.platform, json });
+    }
+    const state = async (site: string) => {
+      const { body } = await ask(service, 'GET', `/deliveries?installation=${whole.id}&site=${site}`);
+      const [{ state, attempts } = {}] = body['items'] as Record<string, unknown>[];
+      return { state, attempts };
+    };
+    // One delay, so two requests; the other waits for five seconds.
+    await expect.poll(() => state('of-the-operator')).toEqual({ state: 'failed', attempts: 2 });
+    expect(await state('of-the-installer')).toEqual({ state: 'pending', attempts: 1 });
   });
 });

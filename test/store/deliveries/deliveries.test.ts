@@ -372,10 +372,14 @@ describe('pending deliveries', () => {
     await ended(store, [one], { state: 'pending', dueAt: CLOCK.now + 2_000 });
     const due = (now: number, limit: number) => store.deliveryQueue.due(endpoint, now, limit);
     expect(await due(CLOCK.now, 1)).toEqual({ ids: [three], more: true });
-    expect(await due(CLOCK.now, 2)).toEqual({ ids: [three, four], more: false, nextAt: CLOCK.now + 2_000 });
-    expect(await due(CLOCK.now, 9)).toEqual({ ids: [three, four], more: false, nextAt: CLOCK.now + 2_000 });
+    const next = { nextAt: CLOCK.now + 2_000, nextId: one };
+    expect(await due(CLOCK.now, 2)).toEqual({ ids: [three, four], more: false, ...next });
+    expect(await due(CLOCK.now, 9)).toEqual({ ids: [three, four], more: false, ...next });
     expect(await due(CLOCK.now + 2_000, 9)).toEqual({ ids: [three, four, one], more: false });
-    expect(await due(CLOCK.now - 1, 9)).toEqual({ ids: [], more: false, nextAt: CLOCK.now });
+    expect(await due(CLOCK.now - 1, 9)).toEqual({
+      ...{ ids: [], more: false },
+      ...{ nextAt: CLOCK.now, nextId: three },
+    });
     expect(await store.deliveryQueue.due('nobody', CLOCK.now, 9)).toEqual({ ids: [], more: false });
   });
 

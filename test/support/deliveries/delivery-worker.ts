@@ -26,6 +26,7 @@ import { openStore, type Store, type StoreOptions } from '../../../src/host/stor
 import type { LimitMet, Limits } from '../../../src/limits.ts';
 import type { TargetName } from '../../../src/model/installation.ts';
 import { publishedManifest } from '../../../src/model/manifest/manifest.ts';
+import type { WrittenSchedule } from '../../../src/model/retry-schedule.ts';
 import { putEmptyDatabase } from '../store/empty-database.ts';
 import { publication } from '../store/installed.ts';
 import { targetsOf } from '../store/targets.ts';
@@ -81,13 +82,13 @@ export class VirtualTime {
   }
 }
 
-const MANIFEST = `configurations:
+const manifestWith = (retries: WrittenSchedule | undefined) => `configurations:
   site:
     properties:
       url: {type: string, title: URL}
       types: {type: string, title: Types, enum: [site_view], multiple: true}
     required: [url, types]
-webhook: {url: url, eventTypes: types}
+webhook: {url: url, eventTypes: types${retries === undefined ? '' : `, retries: ${JSON.stringify(retries)}`}}
 `;
 
 /**
@@ -148,10 +149,10 @@ export class Delivering {
     });
   }
 
-  /** A store with an integration that posts webhooks. */
+  /** A store with an integration that posts webhooks. @param retries the schedule of its manifest */
   static async begin(
     limits: Partial<Limits> = {},
-    more: Pick<StoreOptions, 'webhookRules'> = {},
+    { retries, ...more }: Pick<StoreOptions, 'webhookRules'> & { readonly retries?: WrittenSchedule } = {},
   ): Promise<Delivering> {
     const time = new VirtualTime();
     const folder = await temporaryFolder({ inMemory: true });
@@ -159,7 +160,7 @@ export class Delivering {
     const options = { ...storeOptions(folder, limits), ...more, wallNow: time.wallNow };
     const store = await openStore(options);
     onTestFinished(() => store.close());
-    const yaml = manifestYaml({ name: 'hooks' }, MANIFEST).replace(
+    const yaml = manifestYaml({ name: 'hooks' }, manifestWith(retries)).replace(
       'scopes: []',
       "scopes: ['site:views:read']",
     );
@@ -338,5 +339,6 @@ function workerStore({ deliveryQueue: queue, deliveryClaims: claims }: Store): W
     waitingEndpoints: queue.waitingEndpoints.bind(queue),
     dueEndpoints: queue.dueEndpoints.bind(queue),
     due: queue.due.bind(queue),
+    waitsSince: queue.waitsSince.bind(queue),
   };
 }

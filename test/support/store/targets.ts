@@ -12,9 +12,13 @@ import { TargetSource } from '../../../src/host/store/target-source.ts';
 import type { Vault } from '../../../src/host/store/vault/vault.ts';
 import { type OpenTargets, openTargets } from '../../../src/host/targets/open-targets.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import { RETRY_SCHEDULES } from '../../../src/model/retry-schedule.ts';
 import { CLOCK, ORIGINS } from './temporary-store.ts';
 
-const OPTIONS = { origins: ORIGINS, limits: DEFAULT_LIMITS, wallNow: () => CLOCK.now };
+const OPTIONS = {
+  ...{ origins: ORIGINS, limits: DEFAULT_LIMITS, wallNow: () => CLOCK.now },
+  webhookRetries: RETRY_SCHEDULES.contract,
+};
 const OPENED = new WeakMap<Store, OpenTargets>();
 
 /** The targets and runtime tokens of a store; the same ones at each call. */

@@ -125,7 +125,24 @@ export class DeliveryQueue {
     // A row that was altered may have a text in the place of a time, which SQLite stores and sorts
     // last. It is never due: the worker would look again and again.
     const hasTime = Number.isFinite(later?.due_at);
-    return { ids, more: due.length > limit, ...(later && hasTime && { nextAt: later.due_at }) };
+    const next = later && hasTime && { nextAt: later.due_at, nextId: later.id };
+    return { ids, more: due.length > limit, ...next };
+  }
+
+  /**
+   * When the delay of a delivery began: with the end of its latest attempt, or when it was accepted
+   * or ordered again. Undefined if it is gone.
+   */
+  async waitsSince(id: string): Promise<number | undefined> {
+    const row = await this.#database
+      .selectFrom('deliveries')
+      .leftJoin('delivery_attempts as made', (join) =>
+        join.onRef('made.delivery_id', '=', 'deliveries.id').onRef('made.number', '=', 'deliveries.attempts'),
+      )
+      .where('deliveries.id', '=', id)
+      .select(['armed_at', 'at', 'duration_ms'])
+      .executeTakeFirst();
+    return row && Math.max(row.armed_at, (row.at ?? 0) + (row.duration_ms ?? 0));
   }
 }
 

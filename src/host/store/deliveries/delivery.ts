@@ -143,4 +143,6 @@ export interface DueDeliveries {
   readonly more: boolean;
   /** Due time of the next one, if no further one is due now; absent if none is pending. */
   readonly nextAt?: number;
+  /** Its id. */
+  readonly nextId?: string;
 }

@@ -424,6 +424,57 @@ describe('webhooks', () => {
     [declared(SITE, '[to, what]'), error('"webhook" must be a map')],
     [declared(SITE, '{url: 7, eventTypes: what}'), error('must be text, not a number')],
     [declared(SITE, '{url: to, eventTypes: what, eventTypos: x}'), warning('Did you mean "eventTypes"?')],
+    // Retry schedules (`docs/contract/webhooks.md#schedules`).
+    ...['contract', 'hours', 'days', '[1s]', '[10s, 5m, 2h, 1d]', '[7d]', `[${Array(20).fill('1s')}]`].map(
+      (retries): Row => [declared(SITE, `{url: to, eventTypes: what, retries: ${retries}}`), 'right'],
+    ),
+    ...[
+      'weeks',
+      'none',
+      '5m',
+      '[]',
+      '[0s]',
+      '[1.5h]',
+      '[1w]',
+      '[-1s]',
+      '[7]',
+      `[${Array(21).fill('1s')}]`,
+    ].map(
+      (retries): Row => [
+        declared(SITE, `{url: to, eventTypes: what, retries: ${retries}}`),
+        error('"webhook.retries'),
+      ],
+    ),
+    [
+      declared(SITE, '{url: to, eventTypes: what, retries: [6d, 23h, 59m, 61s]}'),
+      error('"webhook.retries" must be contract, hours, days, or 1 to 20 delays'),
+      'reader only',
+    ],
+    [
+      declared(
+        level('site', url, types('[site_view]'), 'often: {type: string, enum: [contract, hours, days]}'),
+        '{url: to, eventTypes: what, retries: hours, retriesSetting: often}',
+      ),
+      'right',
+    ],
+    [
+      declared(SITE, '{url: to, eventTypes: what, retriesSetting: often}'),
+      error('"webhook.retriesSetting" must name one of the properties'),
+      'reader only',
+    ],
+    [
+      declared(SITE, '{url: to, eventTypes: what, retriesSetting: to}'),
+      error('"to" holds a retry schedule, so it must be a choice.'),
+      'reader only',
+    ],
+    [
+      declared(
+        level('site', url, types('[site_view]'), 'often: {type: string, enum: [hours, dayz]}'),
+        '{url: to, eventTypes: what, retriesSetting: often}',
+      ),
+      error('must be a retry schedule: contract, hours, days, not "dayz". Did you mean "days"?'),
+      'reader only',
+    ],
     // Settings that do not exist.
     [{ webhook: '{url: to, eventTypes: what}' }, error('are those of a space or a site'), 'reader only'],
     [declared(level('account', url)), error('are those of a space or a site'), 'reader only'],

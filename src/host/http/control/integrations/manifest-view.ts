@@ -32,7 +32,15 @@ export const MANIFEST_MEMBERS = {
   egress: optional(Type.Array(Type.String()), 'Hosts that its fetch may reach, if the manifest lists them.'),
   webhook: Type.Optional(
     Type.Object(
-      { url: Type.String(), eventTypes: Type.String() },
+      {
+        url: Type.String(),
+        eventTypes: Type.String(),
+        retries: optional(
+          Type.Union([Type.String(), Type.Array(Type.String())]),
+          'Name of a retry schedule, or its delays.',
+        ),
+        retriesSetting: optional(Type.String(), 'Name of the property with the name of a retry schedule.'),
+      },
       { description: 'Names of the properties with the URL of webhooks and the types of events.' },
     ),
   ),
