@@ -149,7 +149,7 @@ export class Delivering {
     });
   }
 
-  /** A store with an integration that posts webhooks. @param retries the schedule of its manifest */
+  /** A store with an integration that posts webhooks. @param retries of its manifest */
   static async begin(
     limits: Partial<Limits> = {},
     { retries, ...more }: Pick<StoreOptions, 'webhookRules'> & { readonly retries?: WrittenSchedule } = {},
