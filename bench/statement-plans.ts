@@ -99,6 +99,7 @@ async function life(database: Database, wallNow: () => number, place: Posted): P
     limits: { deliveryLeaseMs: LEASE_MS },
     webhookRules: { onGone: false },
     webhooksChanged: () => undefined,
+    productNotices: { write: async () => [], written: () => undefined },
   });
   const queue = new DeliveryQueue(database);
   const events = Array.from({ length: MANY }, (_, index) => eventAt(place, index));

@@ -267,6 +267,7 @@ export const ERRORS = {
     'caller',
     'The integration posts no webhooks there: its manifest has no `webhook`, or not for that level.',
   ),
+  LEASE_OVER: row(409, 'caller', 'The call does not hold the lease on the credentials, or not any more.'),
   WEBHOOK_DISABLED: row(
     409,
     'caller',

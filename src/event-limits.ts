@@ -137,7 +137,8 @@ export const EVENT_LIMITS = {
   },
   deliveryDays: {
     default: 30,
-    about: 'how long events are kept, and deliveries that failed or were canceled, with all their attempts',
+    about:
+      'how long events and notices are kept, and deliveries that failed, were canceled or are held, with all their attempts',
   },
   deliveredDays: { default: 7, about: 'how long deliveries that succeeded are kept' },
   auditDays: { default: 365, about: 'how long entries of the audit are kept' },

@@ -232,6 +232,18 @@ export interface ApiRoutes {
   'DELETE /integrations/{name}/installations/{id}/credentials/lease/{lease}': {
     readonly answer: undefined;
   };
+  /** Report that no provider renews the credentials of an installation any more. */
+  'POST /integrations/{name}/installations/{id}/credentials/lost': {
+    readonly headers: {
+      /** Change it only if its `ETag` is one of these; otherwise 412. */
+      readonly 'if-match'?: string;
+    };
+    readonly body: {
+      /** The lease with which the renewal was refused. */
+      readonly lease: string;
+    };
+    readonly answer: undefined;
+  };
   /** Spend the state of an OAuth flow of an installation. */
   'POST /integrations/{name}/installations/{id}/credentials/states': {
     readonly body: {
@@ -252,6 +264,18 @@ export interface ApiRoutes {
   'DELETE /integrations/{name}/installations/{id}/spaces/{space}/credentials/lease/{lease}': {
     readonly answer: undefined;
   };
+  /** Report that no provider renews the credentials of an installation in a space any more. */
+  'POST /integrations/{name}/installations/{id}/spaces/{space}/credentials/lost': {
+    readonly headers: {
+      /** Change it only if its `ETag` is one of these; otherwise 412. */
+      readonly 'if-match'?: string;
+    };
+    readonly body: {
+      /** The lease with which the renewal was refused. */
+      readonly lease: string;
+    };
+    readonly answer: undefined;
+  };
   /** Spend the state of an OAuth flow of an installation in a space. */
   'POST /integrations/{name}/installations/{id}/spaces/{space}/credentials/states': {
     readonly body: {
@@ -270,6 +294,18 @@ export interface ApiRoutes {
   };
   /** Release the lease of the credentials of an installation in a site. */
   'DELETE /integrations/{name}/installations/{id}/sites/{site}/credentials/lease/{lease}': {
+    readonly answer: undefined;
+  };
+  /** Report that no provider renews the credentials of an installation in a site any more. */
+  'POST /integrations/{name}/installations/{id}/sites/{site}/credentials/lost': {
+    readonly headers: {
+      /** Change it only if its `ETag` is one of these; otherwise 412. */
+      readonly 'if-match'?: string;
+    };
+    readonly body: {
+      /** The lease with which the renewal was refused. */
+      readonly lease: string;
+    };
     readonly answer: undefined;
   };
   /** Spend the state of an OAuth flow of an installation in a site. */

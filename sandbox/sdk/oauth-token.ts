@@ -158,7 +158,10 @@ class Renewal<C extends Configuration> {
     leased: Leased,
   ): Promise<string> {
     const { refresh_token } = credentials;
-    if (!isText(refresh_token)) throw unconnected('has expired and cannot be renewed');
+    if (!isText(refresh_token)) {
+      await this.#reportLost(routes, leased);
+      throw unconnected('has expired and cannot be renewed');
+    }
     const { environment } = this.#context;
     let fresh: GoodCredentials;
     try {
@@ -167,9 +170,24 @@ class Renewal<C extends Configuration> {
       fresh = renewed(credentials, (await extracted(this.#config, answer)).configuration.oauth_credentials);
     } catch (cause) {
       if (!(cause instanceof OAuthFailure)) throw cause;
+      if (cause.isFinal) await this.#reportLost(routes, leased);
       return this.#unrenewed(credentials, cause);
     }
     return this.#store({ credentials: fresh, routes }, leased);
+  }
+
+  /**
+   * The product hears that the account has to be connected again. A failure changes nothing for the
+   * call, whose answer says the same.
+   */
+  async #reportLost(routes: Routes, { lease, etag }: Leased): Promise<void> {
+    if (lease === undefined) return;
+    try {
+      const headers = { 'if-match': etag };
+      await this.#context.api.request(`POST ${routes.lost}`, { body: { lease }, headers });
+    } catch (cause) {
+      if (!(cause instanceof ApiError)) throw cause;
+    }
   }
 
   /** Returns the old token while it is still good, and the provider cannot renew it. */

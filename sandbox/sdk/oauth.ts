@@ -324,16 +324,19 @@ const ROUTES = {
   organization: {
     target: INSTALLATION,
     lease: `${INSTALLATION}/credentials/lease`,
+    lost: `${INSTALLATION}/credentials/lost`,
     states: `${INSTALLATION}/credentials/states`,
   },
   space: {
     target: `${INSTALLATION}/spaces/{space}`,
     lease: `${INSTALLATION}/spaces/{space}/credentials/lease`,
+    lost: `${INSTALLATION}/spaces/{space}/credentials/lost`,
     states: `${INSTALLATION}/spaces/{space}/credentials/states`,
   },
   site: {
     target: `${INSTALLATION}/sites/{site}`,
     lease: `${INSTALLATION}/sites/{site}/credentials/lease`,
+    lost: `${INSTALLATION}/sites/{site}/credentials/lost`,
     states: `${INSTALLATION}/sites/{site}/credentials/states`,
   },
 } as const;

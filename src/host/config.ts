@@ -23,10 +23,12 @@ import {
 } from '../model/retry-schedule.ts';
 import { nearest } from '../model/spelling-hint.ts';
 import { CELL_SANDBOX } from './confinement/layers.ts';
+import type { NoticeReceiver } from './delivery/notice-delivery.ts';
 import { EgressPolicy } from './egress/policy.ts';
 import { SETTINGS } from './settings.ts';
 import { type KeySource, parseKeyRing } from './store/vault/vault-key.ts';
 import type { DisablingRules } from './store/webhooks/webhook-health-rows.ts';
+import { OWN_SECRET, OWN_SECRET_CHARS_MAX, OWN_SECRET_CHARS_MIN } from './store/webhooks/webhook-secrets.ts';
 
 export interface Config {
   /** Folder of the vault key, of the first admin token, and of the SQLite file if there is one. */
@@ -87,6 +89,8 @@ export interface Config {
   readonly webhookRules: DisablingRules;
   /** The schedule of webhooks for which neither manifest nor settings choose one. */
   readonly webhookRetries: RetrySchedule;
+  /** Receiver of notices to the product; absent: they are listed only. */
+  readonly noticeReceiver?: NoticeReceiver;
   /** Organizations, and integrations of them, that may have scopes reserved for internal use. */
   readonly internalOrganizations: readonly string[];
   /** Whether to start despite a damaged write-ahead log, without the commits in it. */
@@ -192,6 +196,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
       onGone: oneOf('webhook-disable-on-gone', ON_OFF, problems, text) === 'on',
     },
     webhookRetries: readSchedule('webhook-retries', text, problems),
+    ...readNoticeReceiver(text, problems),
     internalOrganizations,
     acceptLoss: text('accept-loss') === 'true',
     builtIns: oneOf('built-ins', BUILT_INS, problems, text),
@@ -312,6 +317,33 @@ function oneOf<Word extends string>(
   const word = words.find((candidate) => candidate === text(flag));
   if (word === undefined) problems.push(`--${flag} must be ${listed(words)}; it is "${text(flag)}".`);
   return word ?? words[0];
+}
+
+/** Secrets that sign at once: the one that is being replaced, and the next. */
+const NOTIFY_SECRETS_MAX = 2;
+
+/** The receiver of notices, and the secrets that sign them. No sentence has a secret in it. */
+function readNoticeReceiver(
+  text: (flag: string) => string,
+  problems: string[],
+): Pick<Config, 'noticeReceiver'> {
+  const url = text('notify-url');
+  const secrets = words(text('notify-secret'));
+  const isSound = (secret: string) =>
+    secret.length >= OWN_SECRET_CHARS_MIN && secret.length <= OWN_SECRET_CHARS_MAX && OWN_SECRET.test(secret);
+  if (secrets.length > NOTIFY_SECRETS_MAX || !secrets.every(isSound))
+    problems.push(
+      `ANNEX_NOTIFY_SECRET must be one secret, or two separated by a comma, each of ${OWN_SECRET_CHARS_MIN} to ${OWN_SECRET_CHARS_MAX} printable ASCII characters without spaces.`,
+    );
+  if (url === '' && secrets.length === 0) return {};
+  if (url === '') problems.push('ANNEX_NOTIFY_SECRET needs --notify-url.');
+  else if (secrets.length === 0)
+    problems.push('--notify-url needs ANNEX_NOTIFY_SECRET, which signs notices.');
+  const parsed = URL.parse(url);
+  // The sentence has no part of the URL, whose query may hold a key.
+  if (url !== '' && (!parsed || !/^https?:$/.test(parsed.protocol) || /[@#]/.test(url)))
+    problems.push('--notify-url must be an http or https URL without user name, password and fragment.');
+  return { noticeReceiver: { url, secrets } };
 }
 
 const MS_OF_UNIT: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };

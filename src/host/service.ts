@@ -8,16 +8,20 @@ import { randomBytes } from 'node:crypto';
 import type { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import { within } from '../model/bounded-wait.ts';
+import { wholeInstallation } from '../model/installation.ts';
 import { withoutTokens } from '../model/redaction.ts';
 import { MACHINE_TIME, type ServiceTime } from '../model/service-time.ts';
 import { SmallChunkRate } from '../model/small-chunks.ts';
+import { integrationKeyIn } from '../model/target.ts';
 import { CallLog } from './calls/call-log.ts';
 import { CallMetrics } from './calls/call-metrics.ts';
 import { Dispatch } from './calls/dispatch.ts';
 import { HeavyInstallations } from './calls/heavy-installations.ts';
 import { Pool } from './cells/pool.ts';
+import type { SuspicionChange } from './cells/suspicion.ts';
 import type { Config } from './config.ts';
 import type { Engine } from './database/engine.ts';
+import { noticeClient } from './delivery/notice-delivery.ts';
 import { type OpenDelivery, openDelivery } from './delivery/open-delivery.ts';
 import type { Connect } from './egress/connector.ts';
 import { Egress } from './egress/egress.ts';
@@ -158,11 +162,12 @@ export async function startService(
     // Closed before the store: attempts in flight end, and their outcomes are written.
     stops.push(() => outbound.egress.close());
     stops.push(() => outbound.webhooks.close());
+    stops.push(() => outbound.notices.client.close());
     const bundlers = bundlersOf(processes, base.after);
     stops.push(() => bundlers.close());
     if (expectsUploads) bundlers.expectUploads();
     const publisher = createPublisher(base, { bundlers, store, calls });
-    const delivery = createDelivery(base, { store, targets, calls, webhooks: outbound.webhooks });
+    const delivery = createDelivery(base, { store, targets, calls, ...outbound });
     const product = createProduct(base, store, stops);
     registerRoutes(base, {
       ...{ processes, store, targets, listeners, calls, publisher, delivery },
@@ -257,7 +262,13 @@ function createOutbound({ config, limits, metrics, origins, after, connect }: Ba
   const egress = new Egress({ ...shared, hostsRequired: config.egressManifest === 'required' });
   watchEgress(metrics.registry, egress);
   const allowHttp = config.webhookHttp === 'allow';
-  return { egress, webhooks: new WebhookClient({ ...shared, allowHttp, after }) };
+  const webhooks = new WebhookClient({ ...shared, allowHttp, after });
+  const { noticeReceiver: receiver } = config;
+  const notices = {
+    receiver,
+    client: receiver === undefined ? webhooks : noticeClient(receiver.url, { ...shared, after }),
+  };
+  return { egress, webhooks, notices };
 }
 
 function openServiceStore({ config, limits, log, wallNow }: Base, engine: Engine, webhooks: WebhookClient) {
@@ -270,6 +281,7 @@ function openServiceStore({ config, limits, log, wallNow }: Base, engine: Engine
     keys: config.vaultKeys,
     webhookUrlRefusal: (url) => webhooks.refusalOf(url),
     webhookRules: config.webhookRules,
+    hasNoticeReceiver: config.noticeReceiver !== undefined,
     onReseal: ({ level, message, details }) => log[level](details, message),
     onError: reported(log, 'log lines were lost'),
   });
@@ -298,7 +310,10 @@ function startCalls(
         log.warn({ reason, how, lastWords: withoutTokens(lastWords), suspects }, 'a cell died');
       },
       cellUnwell: (how) => log.warn({ how }, 'a cell is being replaced'),
-      contained: (change, script) => callLog.contained(change, script),
+      contained: (change, script) => {
+        callLog.contained(change, script);
+        if (change.now === 'quarantined') void tellOfQuarantine(base, store, change, script);
+      },
       callMoved: () => metrics.callMoved(),
     },
   });
@@ -315,6 +330,30 @@ function startCalls(
   return { pool, dispatch, log: callLog };
 }
 export type Calls = ReturnType<typeof startCalls>;
+
+/** Each node finds out by itself; an installation is told of once in this time. */
+const QUARANTINE_QUIET_MS = 600_000;
+
+/** Tells the product that an installation crashes cells. Never rejects. */
+async function tellOfQuarantine(
+  { log }: Base,
+  { installations, registry, productNotices }: Store,
+  { tenant, deaths }: SuspicionChange,
+  script: string,
+): Promise<void> {
+  const integration = script.slice(0, script.lastIndexOf('@'));
+  const name = wholeInstallation(tenant);
+  try {
+    const installed = integrationKeyIn(tenant) === undefined ? await installations.read(name) : undefined;
+    const organization = (installed ?? (await registry.integration(integration)))?.organization;
+    // Deleted meanwhile.
+    if (organization === undefined) return;
+    const about = { organization, integration, target: installed && name, details: { deaths } };
+    await productNotices.tell({ type: 'integration.quarantined', ...about }, QUARANTINE_QUIET_MS);
+  } catch (cause) {
+    reported(log, 'a notice of a quarantine was not written')(cause);
+  }
+}
 
 function createCallLog({ limits, log, metrics, wallNow, monotonicNow, after }: Base, store: Store): CallLog {
   return new CallLog({
@@ -391,17 +430,19 @@ async function listenOnBoth({ config, origins }: Base, listeners: Listeners) {
 
 interface DeliverDeps extends Pick<RouteDeps, 'store' | 'targets' | 'calls'> {
   readonly webhooks: WebhookClient;
+  readonly notices: Parameters<typeof openDelivery>[0]['notices'];
 }
 
 function createDelivery(
   { limits, log, metrics, wallNow, signingClock, monotonicNow, after }: Base,
-  { store, targets: { targets }, calls, webhooks }: DeliverDeps,
+  { store, targets: { targets }, calls, webhooks, notices }: DeliverDeps,
 ): OpenDelivery {
   return openDelivery({
     store,
     targets,
     dispatch: calls.dispatch,
     webhookClient: webhooks,
+    notices,
     callLog: calls.log,
     metrics: metrics.registry,
     ...{ limits, wallNow, signingClock, monotonicNow, after },

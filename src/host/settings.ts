@@ -135,6 +135,17 @@ export const SETTINGS: readonly Setting[] = [
     help: 'when webhooks are retried where nothing else is chosen: contract (4 requests), hours, days, or delays, as 10s,5m,2h',
   },
   {
+    flag: 'notify-url',
+    value: '',
+    help: 'URL of the product that gets notices: webhooks that fail, connections that are lost and others (docs/contract/notices.md)',
+  },
+  {
+    flag: 'notify-secret',
+    value: '',
+    isSecret: true,
+    help: 'the secret that signs notices, of 24 to 256 characters; two, separated by a comma, sign both',
+  },
+  {
     flag: 'internal-organizations',
     value: '',
     help: 'organizations, or integrations of them, that may have the scopes site:script:inject and site:script:cookies, as acme,other/analytics',

@@ -14,6 +14,7 @@ import { integrations, rollback, versions } from '../cli/commands/integrations.t
 import { listen } from '../cli/commands/listen.ts';
 import { logs, tail } from '../cli/commands/logs.ts';
 import { newCommand } from '../cli/commands/new.ts';
+import { notices } from '../cli/commands/notices.ts';
 import { login, profile } from '../cli/commands/profile.ts';
 import { publish } from '../cli/commands/publish.ts';
 import { render } from '../cli/commands/render.ts';
@@ -53,6 +54,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   deliveries,
   listen,
   webhook,
+  notices,
   install,
   uninstall,
   installations,

@@ -66,6 +66,8 @@ export const lifecycleEventId = (random: RandomBytes): string => `evt_${base32(r
 /** Id of an event that the product posted without an id. */
 export const productEventId = lifecycleEventId;
 
+export const noticeId = (random: RandomBytes): string => `ntc_${base32(random(15))}`;
+
 export const tokenId = (random: RandomBytes): string => `tok_${base32(random(10))}`;
 
 /**

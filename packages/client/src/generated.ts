@@ -30,6 +30,7 @@ export class Routes {
   readonly eventTypes: EventTypesRoutes;
   readonly tasks: TasksRoutes;
   readonly deliveries: DeliveriesRoutes;
+  readonly notices: NoticesRoutes;
 
   constructor(requests: Requests) {
     this.integrations = new IntegrationsRoutes(requests);
@@ -51,6 +52,7 @@ export class Routes {
     this.eventTypes = new EventTypesRoutes(requests);
     this.tasks = new TasksRoutes(requests);
     this.deliveries = new DeliveriesRoutes(requests);
+    this.notices = new NoticesRoutes(requests);
   }
 }
 
@@ -832,6 +834,27 @@ export class InstallationsRoutes {
   }
 
   /**
+   * Report that no provider renews the credentials of an installation any more. The product is
+   * told once, until other credentials are stored.
+   *
+   * `POST /v1/integrations/{name}/installations/{id}/credentials/lost`
+   */
+  reportLostConnection(
+    integration: string,
+    installationId: string,
+    body: LostConnection,
+    options?: Options & IfMatch,
+  ): Reply<void> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/credentials/lost', {
+      path: { name: integration, id: installationId },
+      body,
+      headers: { 'if-match': options?.ifMatch },
+      answer: 'none',
+      options,
+    });
+  }
+
+  /**
    * Spend the state of an OAuth flow of an installation.
    *
    * `POST /v1/integrations/{name}/installations/{id}/credentials/states`
@@ -1438,6 +1461,33 @@ export class SpacesRoutes {
   }
 
   /**
+   * Report that no provider renews the credentials of an installation in a space any more. The
+   * product is told once, until other credentials are stored.
+   *
+   * @param space Id of a space or a site of the host product.
+   * `POST /v1/integrations/{name}/installations/{id}/spaces/{space}/credentials/lost`
+   */
+  reportLostConnection(
+    integration: string,
+    installationId: string,
+    space: string,
+    body: LostConnection,
+    options?: Options & IfMatch,
+  ): Reply<void> {
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/credentials/lost',
+      {
+        path: { name: integration, id: installationId, space },
+        body,
+        headers: { 'if-match': options?.ifMatch },
+        answer: 'none',
+        options,
+      },
+    );
+  }
+
+  /**
    * Spend the state of an OAuth flow of an installation in a space.
    *
    * @param space Id of a space or a site of the host product.
@@ -1933,6 +1983,33 @@ export class SitesRoutes {
       'DELETE',
       '/v1/integrations/{name}/installations/{id}/sites/{site}/credentials/lease/{lease}',
       { path: { name: integration, id: installationId, site, lease }, answer: 'none', options },
+    );
+  }
+
+  /**
+   * Report that no provider renews the credentials of an installation in a site any more. The
+   * product is told once, until other credentials are stored.
+   *
+   * @param site Id of a space or a site of the host product.
+   * `POST /v1/integrations/{name}/installations/{id}/sites/{site}/credentials/lost`
+   */
+  reportLostConnection(
+    integration: string,
+    installationId: string,
+    site: string,
+    body: LostConnection,
+    options?: Options & IfMatch,
+  ): Reply<void> {
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/credentials/lost',
+      {
+        path: { name: integration, id: installationId, site },
+        body,
+        headers: { 'if-match': options?.ifMatch },
+        answer: 'none',
+        options,
+      },
     );
   }
 
@@ -2604,6 +2681,31 @@ export class DeliveriesRoutes {
   }
 }
 
+/** `annex.notices`. */
+export class NoticesRoutes {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /**
+   * List notices to the host product, newest first.
+   *
+   * `GET /v1/notices`
+   */
+  list(query: NoticesListQuery = {}, options?: Options): Reply<Page<Notice>> {
+    return this.#requests.send('GET', '/v1/notices', { query, options });
+  }
+
+  /** The items of all pages of `list`, read page by page as they are needed. */
+  all(query: Omit<NoticesListQuery, 'cursor' | 'page'> = {}, options?: Options): AsyncIterable<Notice> {
+    return pagedItems<Omit<NoticesListQuery, 'cursor' | 'page'>, Notice>(query, (page) =>
+      this.list(page, options),
+    );
+  }
+}
+
 export interface AnsweredVisit {
   readonly status: number;
   /** Names and values in their order; a name can occur more than once. */
@@ -2908,7 +3010,7 @@ export interface Delivery {
    * `handler`: a call of the code. `webhook`: an HTTP post, whose payload and destination the
    * code decides.
    */
-  readonly kind: 'handler' | 'webhook';
+  readonly kind: 'handler' | 'webhook' | 'notice';
   readonly integration: string;
   /** The organization that installed; for a task at the level of the integration, its owner. */
   readonly organization: string;
@@ -3523,6 +3625,11 @@ export interface LogsListQuery {
   readonly level?: 'debug' | 'info' | 'warn' | 'error' | undefined;
 }
 
+export interface LostConnection {
+  /** The lease with which the renewal was refused. */
+  readonly lease: string;
+}
+
 export interface MarkdownOfBlocks {
   /** In the order of the request. */
   readonly blocks: readonly {
@@ -3556,6 +3663,59 @@ export interface NewToken {
   readonly createdAt: string;
   /** Shown here and never again. */
   readonly token: string;
+}
+
+export interface Notice {
+  readonly id: string;
+  readonly type:
+    | 'webhook.failing'
+    | 'webhook.recovered'
+    | 'webhook.disabled'
+    | 'connection.lost'
+    | 'connection.restored'
+    | 'installation.pending'
+    | 'integration.published'
+    | 'integration.quarantined';
+  readonly createdAt: string;
+  /** The one that installed; of an integration as a whole, its owner. */
+  readonly organization: string;
+  readonly integration: string;
+  readonly installation?: string | undefined;
+  readonly space?: string | undefined;
+  readonly site?: string | undefined;
+  /** A few facts, by type. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+  /** Of its post; absent without `--notify-url`, and once the delivery is not kept any more. */
+  readonly delivery?:
+    | {
+        readonly id: string;
+        readonly state: 'pending' | 'delivered' | 'unhandled' | 'failed' | 'canceled' | 'held';
+        readonly attempts: number;
+        readonly outcome?: string | undefined;
+      }
+    | undefined;
+}
+
+export interface NoticesListQuery {
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined;
+  /** `next.page` of the page before. The answer then has a `next.page`, too. */
+  readonly page?: string | undefined;
+  readonly limit?: number | undefined;
+  /** Accepted at this time or later. */
+  readonly from?: string | undefined;
+  /** Accepted before this time. */
+  readonly to?: string | undefined;
+  readonly type?:
+    | 'webhook.failing'
+    | 'webhook.recovered'
+    | 'webhook.disabled'
+    | 'connection.lost'
+    | 'connection.restored'
+    | 'installation.pending'
+    | 'integration.published'
+    | 'integration.quarantined'
+    | undefined;
 }
 
 /** A user gave feedback on a page. */
@@ -4302,7 +4462,7 @@ export interface WholeDelivery {
    * `handler`: a call of the code. `webhook`: an HTTP post, whose payload and destination the
    * code decides.
    */
-  readonly kind: 'handler' | 'webhook';
+  readonly kind: 'handler' | 'webhook' | 'notice';
   readonly integration: string;
   /** The organization that installed; for a task at the level of the integration, its owner. */
   readonly organization: string;
@@ -4714,6 +4874,8 @@ export interface ErrorStatuses {
    * level.
    */
   readonly WEBHOOK_UNKNOWN: 404;
+  /** The call does not hold the lease on the credentials, or not any more. */
+  readonly LEASE_OVER: 409;
   /** The webhook is disabled: nothing is posted to its receiver until it is enabled. */
   readonly WEBHOOK_DISABLED: 409;
   /** The webhook is not disabled, so there is nothing to enable. */

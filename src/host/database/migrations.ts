@@ -5,7 +5,13 @@
  * kysely's schema builder expresses the same way for every engine.
  */
 import type { Migration } from 'kysely/migration';
-import { createEventTypes, createStorageTables, createTables, createWebhookHealth } from './schema.ts';
+import {
+  createEventTypes,
+  createLostConnections,
+  createStorageTables,
+  createTables,
+  createWebhookHealth,
+} from './schema.ts';
 
 /** The tables of the first release. */
 export const FIRST_MIGRATION = '025-tables';
@@ -14,6 +20,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   [FIRST_MIGRATION]: { up: createTables },
   '026-event-types': { up: createEventTypes },
   '028-webhook-health': { up: createWebhookHealth },
+  '028b-notices': { up: createLostConnections },
   '029-storage': { up: createStorageTables },
 };
 

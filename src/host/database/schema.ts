@@ -418,6 +418,15 @@ export async function createWebhookHealth(db: Kysely<unknown>): Promise<void> {
   });
 }
 
+/** Targets whose credentials no provider renews any more, until others are stored. */
+export async function createLostConnections(db: Kysely<unknown>): Promise<void> {
+  await createTable(db, 'lost_connections', {
+    columns: { ...TARGET_COLUMNS, since: time },
+    key: TARGET,
+    references: ofTarget,
+  });
+}
+
 async function createTable(db: Kysely<unknown>, name: string, table: Table): Promise<void> {
   const { columns, key, references, indexes = {} } = table;
   let statement: CreateTableBuilder<string, string> = db.schema.createTable(name);

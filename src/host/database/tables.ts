@@ -295,6 +295,13 @@ export interface Tables {
     previous_until: number | null;
     updated_at: number;
   };
+  /** Targets whose account has to be connected again (docs/contract/notices.md). */
+  lost_connections: {
+    installation_id: string;
+    level: Level;
+    place: string;
+    since: number;
+  };
   /** States of webhooks (docs/contract/webhooks.md#health); one without a row is healthy. */
   webhook_health: {
     installation_id: string;
@@ -397,9 +404,9 @@ export type LifecycleEventState = (typeof LIFECYCLE_EVENT_STATES)[number];
 
 /**
  * `handler`: a call of the integration's handler. `webhook`: the code returns payload and URL, and
- * the host posts.
+ * the host posts. `notice`: the host posts a notice to the product.
  */
-export const DELIVERY_KINDS = ['handler', 'webhook'] as const;
+export const DELIVERY_KINDS = ['handler', 'webhook', 'notice'] as const;
 export type DeliveryKind = (typeof DELIVERY_KINDS)[number];
 
 /**

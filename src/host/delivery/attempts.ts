@@ -14,6 +14,7 @@ import type { ClaimedDelivery } from '../store/deliveries/delivery.ts';
 import type { TargetResolver } from '../targets/target-resolver.ts';
 import type { HandlerDelivery } from './handler-delivery.ts';
 import { type Attempted, type DeliveryInFlight, type LOST, UNREAD } from './in-flight.ts';
+import type { NoticeDelivery } from './notice-delivery.ts';
 import { type DeliveryOutcome, UNKNOWNS_MAX } from './retry.ts';
 import type { WebhookDelivery } from './webhook-delivery.ts';
 
@@ -21,9 +22,12 @@ export interface AttemptsDeps {
   readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
   readonly handlers: Pick<HandlerDelivery, 'attempt'>;
   readonly webhooks: Pick<WebhookDelivery, 'attempt'>;
+  readonly notices: Pick<NoticeDelivery, 'attempt'>;
   /** Receives failures of the store. */
   onError(error: unknown): void;
 }
+
+const LAPSED: DeliveryOutcome = { end: 'lapsed', outcome: 'end unknown' };
 
 export class Attempts {
   readonly #deps: AttemptsDeps;
@@ -37,11 +41,12 @@ export class Attempts {
     const { targets, handlers, webhooks, onError } = this.#deps;
     const { claim } = delivery;
     try {
+      if (claim.kind === 'notice') return await this.#notice(delivery);
       const target = await currentTarget(targets, claim);
       if ('ending' in target) return target;
       delivery.target = target;
       // Too many attempts of unknown end: the delivery itself may be what ends the process.
-      if (claim.unknowns > UNKNOWNS_MAX) return unrecorded({ end: 'lapsed', outcome: 'end unknown' });
+      if (claim.unknowns > UNKNOWNS_MAX) return unrecorded(LAPSED);
       // If the active version no longer posts webhooks, the event goes to its handlers.
       const isWebhook = claim.kind === 'webhook' && target.webhook !== undefined;
       if (!isWebhook) return await handlers.attempt(delivery, target);
@@ -53,6 +58,11 @@ export class Attempts {
       if (error instanceof DatabaseUnavailable && !delivery.isPosted) return UNREAD;
       return unrecorded({ end: 'fault', outcome: 'platform fault' });
     }
+  }
+
+  #notice(delivery: DeliveryInFlight): Promise<Attempted | typeof LOST> | Attempted {
+    if (delivery.claim.unknowns > UNKNOWNS_MAX) return unrecorded(LAPSED);
+    return this.#deps.notices.attempt(delivery);
   }
 }
 

@@ -40,8 +40,9 @@ export class DeliveryInFlight {
     this.claimedUntil = claimedAt + leaseMs;
   }
 
-  /** The schedule that it follows: the one of its target as it is now. */
+  /** The schedule that it follows: the one of its target as it is now; of a notice, of days. */
   get schedule(): RetrySchedule {
+    if (this.claim.kind === 'notice') return RETRY_SCHEDULES.days;
     return this.target?.webhookRetries ?? RETRY_SCHEDULES.contract;
   }
 }

@@ -21,6 +21,7 @@ import { DeliveryOrders } from './delivery-orders.ts';
 import { DeliveryWorker } from './delivery-worker.ts';
 import { HandlerDelivery } from './handler-delivery.ts';
 import { LifecycleWorker } from './lifecycle/lifecycle-worker.ts';
+import { NoticeDelivery, type NoticeDeliveryDeps } from './notice-delivery.ts';
 import { WebhookDelivery } from './webhook-delivery.ts';
 
 export const USER_AGENT = `Annex-Webhook/${VERSION}`;
@@ -36,6 +37,7 @@ export interface DeliveryDeps extends Omit<IntakeDeps, 'store' | 'worker' | 'lim
   readonly targets: TargetResolver;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly webhookClient: Pick<WebhookClient, 'post'>;
+  readonly notices: Pick<NoticeDeliveryDeps, 'receiver' | 'client'>;
   readonly callLog: Pick<CallLog, 'log'>;
   readonly metrics: MetricsRegistry;
   readonly limits: Limits;
@@ -102,7 +104,8 @@ function deliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   const onError = (error: unknown) => deps.onError(error, 'a delivery could not be claimed or settled');
   const handlers = new HandlerDelivery(deps);
   const webhooks = new WebhookDelivery({ ...deps, claims, secrets, userAgent: USER_AGENT });
-  const attempts = new Attempts({ targets: deps.targets, handlers, webhooks, onError });
+  const notices = new NoticeDelivery({ ...deps, ...deps.notices, userAgent: USER_AGENT });
+  const attempts = new Attempts({ targets: deps.targets, handlers, webhooks, notices, onError });
   const inFlight = () => worker.inFlight;
   const metrics = deliveryMetrics(deps.metrics, backlog, inFlight);
   const callForHelp = () => void store.announceBacklog().catch(onError);
@@ -112,6 +115,7 @@ function deliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   });
   const countChanges = webhookMetrics(deps.metrics, store.webhookHealths);
   store.changes.on('webhooks', countChanges);
+  store.changes.on('notices', (deliveries) => worker.add(deliveries));
   store.changes.on('backlog', () => worker.help());
   store.changes.on('back', () => worker.retryNow());
   return worker;

@@ -28,18 +28,22 @@ const GONE = 410;
 /** A longer destination is not kept with the attempt; the client refuses it. */
 const DESTINATION_CHARS_MAX = 2_048;
 
-export interface WebhookDeliveryDeps {
-  readonly dispatch: Pick<Dispatch, 'call'>;
-  readonly claims: Pick<DeliveryClaims, 'keepPayload'>;
-  readonly secrets: Pick<WebhookSecrets, 'signing'>;
-  readonly webhookClient: Pick<WebhookClient, 'post'>;
-  readonly limits: Pick<Limits, 'webhookPayloadBytes'>;
+/** What every post needs. */
+export interface Posting {
   /** Milliseconds since 1970. */
   readonly wallNow: () => number;
   /** The same, never later than is true. */
   readonly signingClock: () => number;
   /** Value of the header `User-Agent`. */
   readonly userAgent: string;
+}
+
+export interface WebhookDeliveryDeps extends Posting {
+  readonly dispatch: Pick<Dispatch, 'call'>;
+  readonly claims: Pick<DeliveryClaims, 'keepPayload'>;
+  readonly secrets: Pick<WebhookSecrets, 'signing'>;
+  readonly webhookClient: Pick<WebhookClient, 'post'>;
+  readonly limits: Pick<Limits, 'webhookPayloadBytes'>;
   limitMet(name: LimitName): void;
 }
 
@@ -119,7 +123,7 @@ export class WebhookDelivery {
     delivery: DeliveryInFlight,
     { destination, payload }: DeliveryPayload,
   ): Promise<Attempted | typeof LOST> {
-    const { secrets, webhookClient, wallNow, signingClock } = this.#deps;
+    const { secrets, webhookClient, wallNow } = this.#deps;
     const { claim } = delivery;
     const target = installedName(claim.target);
     if (target === undefined) throw new Error('A webhook without an installation to sign it for.');
@@ -128,12 +132,11 @@ export class WebhookDelivery {
     // A node that lost the database cannot renew its leases: another node may have the delivery.
     if (wallNow() >= delivery.claimedUntil) return LOST;
     const body = Buffer.from(payload, 'utf8');
-    // Rounded down: a receiver may refuse a signature of the future.
-    const signature = signatureHeader(signing, Math.floor(signingClock() / MS_PER_S), body);
+    const headers = requestHeaders(claim, { body, secrets: signing }, this.#deps);
     delivery.isPosted = true;
     const result = await webhookClient.post({
       url: destination,
-      headers: this.#headers(claim, signature, body),
+      headers,
       body,
       // Attack: a target takes the connections of another one to the same receiver. Each endpoint
       // has its own.
@@ -143,22 +146,28 @@ export class WebhookDelivery {
     const ending = deliveryOutcome(result, wallNow(), delivery.schedule);
     return attemptedWith(result, ending, withoutQuery(destination));
   }
-
-  #headers(claim: ClaimedDelivery, signature: string, body: Uint8Array): Record<string, string> {
-    return {
-      'content-type': 'application/json',
-      'content-length': String(body.byteLength),
-      'user-agent': this.#deps.userAgent,
-      'x-platform-signature': signature,
-      'x-platform-event': claim.type,
-      'x-platform-delivery': claim.id,
-      // The same number after an attempt of unknown end: its request may not have been sent.
-      'x-platform-attempt': String(claim.retries + 1),
-    };
-  }
 }
 
-function attemptedWith(
+/** The headers of a post, with a signature of this moment. */
+export function requestHeaders(
+  claim: ClaimedDelivery,
+  { body, secrets }: { readonly body: Uint8Array; readonly secrets: readonly string[] },
+  { signingClock, userAgent }: Posting,
+): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'content-length': String(body.byteLength),
+    'user-agent': userAgent,
+    // Rounded down: a receiver may refuse a signature of the future.
+    'x-platform-signature': signatureHeader(secrets, Math.floor(signingClock() / MS_PER_S), body),
+    'x-platform-event': claim.type,
+    'x-platform-delivery': claim.id,
+    // The same number after an attempt of unknown end: its request may not have been sent.
+    'x-platform-attempt': String(claim.retries + 1),
+  };
+}
+
+export function attemptedWith(
   result: PostResult,
   ending: DeliveryOutcome,
   destination: string | undefined,
@@ -185,7 +194,7 @@ function jsonTextIn(bytes: Buffer): string | undefined {
 }
 
 /** Without the query, which may hold keys. Undefined if it is no HTTP URL. */
-function withoutQuery(destination: string): string | undefined {
+export function withoutQuery(destination: string): string | undefined {
   const url = destination.length > DESTINATION_CHARS_MAX ? null : URL.parse(destination);
   return url === null || !/^https?:$/.test(url.protocol) ? undefined : `${url.origin}${url.pathname}`;
 }

@@ -6,6 +6,7 @@
  */
 import { EventEmitter } from 'node:events';
 import type { Engine } from '../database/engine.ts';
+import type { WaitingDelivery } from './deliveries/delivery.ts';
 import type { WebhookChange } from './webhooks/webhook-health-rows.ts';
 
 /** A listener that throws would fail a change that is committed. */
@@ -36,6 +37,8 @@ export type StoreChanges = EventEmitter<{
   lifecycle: [installationId: string];
   /** Answers of receivers have changed states of webhooks, at this node. */
   webhooks: [changes: readonly WebhookChange[]];
+  /** This node has committed deliveries of notices to the product. */
+  notices: [deliveries: readonly WaitingDelivery[]];
   /** Changes of other nodes may have been missed: nothing that is cached is certain. */
   missed: [];
   /** The database answers again, after it did not. */
@@ -45,7 +48,7 @@ export type StoreChanges = EventEmitter<{
 /** The changes that other nodes announce. */
 export type AnnouncedChange = Exclude<
   keyof (StoreChanges extends EventEmitter<infer Changes> ? Changes : never),
-  'lifecycle' | 'webhooks' | 'missed' | 'back'
+  'lifecycle' | 'webhooks' | 'notices' | 'missed' | 'back'
 >;
 
 const ANNOUNCED: readonly string[] = [

@@ -37,11 +37,13 @@ import { InstallLinks } from './installations/install-links.ts';
 import { Installations } from './installations/installations.ts';
 import { InstalledBlocks } from './installations/installed-blocks.ts';
 import { LifecycleEvents } from './installations/lifecycle-events.ts';
+import { LostConnections, type LostConnectionsDeps } from './installations/lost-connections.ts';
 import { UsedOAuthStates } from './installations/used-oauth-states.ts';
 import { BuiltIns } from './integrations/built-ins.ts';
 import { Registry } from './integrations/registry.ts';
 import { Secrets } from './integrations/secrets.ts';
 import { Logs } from './logs.ts';
+import { ProductNotices } from './product-notices.ts';
 import { Reseal, type ResealNote } from './reseal/reseal.ts';
 import { keysInUse } from './reseal/sealed-columns.ts';
 import { SpentSignatures } from './spent-signatures.ts';
@@ -52,7 +54,7 @@ import { TargetSource } from './target-source.ts';
 import { Tokens } from './tokens.ts';
 import type { Vault } from './vault/vault.ts';
 import { type KeySource, openVault } from './vault/vault-key.ts';
-import { WebhookHealths } from './webhooks/webhook-health.ts';
+import { WebhookHealths, type WebhookHealthsDeps } from './webhooks/webhook-health.ts';
 import type { DisablingRules } from './webhooks/webhook-health-rows.ts';
 import { WebhookSecrets } from './webhooks/webhook-secrets.ts';
 
@@ -78,6 +80,8 @@ export interface StoreOptions extends SqliteEngineOptions {
   readonly webhookUrlRefusal?: WebhookUrlRefusal;
   /** When webhooks are disabled; never if absent. */
   readonly webhookRules?: DisablingRules;
+  /** Whether notices to the product have a receiver. */
+  readonly hasNoticeReceiver?: boolean;
   /** Receives the progress of resealing after a key rotation. */
   readonly onReseal?: (note: ResealNote) => void;
 }
@@ -109,6 +113,8 @@ export interface Store {
   readonly deliveryRetention: DeliveryRetention;
   readonly audit: Audit;
   readonly credentialLeases: CredentialLeases;
+  readonly lostConnections: LostConnections;
+  readonly productNotices: ProductNotices;
   readonly usedOAuthStates: UsedOAuthStates;
   /** Undefined where this node is alone, and remembers signatures itself. */
   readonly spentSignatures: SpentSignatures | undefined;
@@ -188,7 +194,12 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
     announce: (change, about) => announce(database, change, ...about),
   });
   const auditIds = new Sequence(randomBytes);
-  const deps = { ...options, database, vault, commits, backlog, deliveryFeed, auditIds };
+  const changes = storeChanges(engine);
+  const productNotices = new ProductNotices({
+    ...{ ...options, database, commits, backlog, hasNoticeReceiver: options.hasNoticeReceiver === true },
+    noticesWaiting: (deliveries) => void changes.emit('notices', deliveries),
+  });
+  const deps = { ...options, database, vault, commits, backlog, deliveryFeed, auditIds, productNotices };
   const deliveryRetention = new DeliveryRetention(deps);
   const logs = new Logs({ ...options, database, isShared: engine.isShared, monotonicNow });
   const lifecycleEvents = new LifecycleEvents(deps);
@@ -198,7 +209,6 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
   const audit = new Audit(deps);
   const spentSignatures = engine.isShared ? new SpentSignatures(deps) : undefined;
   const storage = new Storage(deps);
-  const changes = storeChanges(engine);
   const eventTypes = new EventTypes({ ...deps, changed: () => void changes.emit('eventTypes') });
   forgetChanged(changes, { webhookSecrets, tokens, statementKeys, eventTypes });
   feedChanges(changes, deliveryFeed);
@@ -226,17 +236,14 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
       webhookRules: options.webhookRules ?? { onGone: false },
       webhooksChanged: (some) => void changes.emit('webhooks', some),
     }),
-    webhookHealths: new WebhookHealths(deps),
+    ...ofTargets(deps),
     targetSource: new TargetSource(deps),
     runtimeTokenKeys: vault.deriveKeys(RUNTIME_TOKEN_KEYS),
     registry: new Registry({ ...deps, changed, versionChanged, removed }),
     secrets: new Secrets({ ...deps, changed }),
     installations: new Installations({ ...deps, changed: installationChanged, removed }),
-    installLinks: new InstallLinks(deps),
-    credentialLeases: new CredentialLeases(deps),
-    usedOAuthStates: new UsedOAuthStates(deps),
+    productNotices,
     builtIns: new BuiltIns(deps),
-    installedBlocks: new InstalledBlocks(deps),
     integrity: {
       get state() {
         return engine.integrity;
@@ -290,6 +297,22 @@ function forgetChanged(
     eventTypes.forget();
   });
 }
+
+/** What targets have beside their rows. */
+const ofTargets = (
+  deps: LostConnectionsDeps &
+    WebhookHealthsDeps &
+    ConstructorParameters<typeof CredentialLeases>[0] &
+    ConstructorParameters<typeof InstallLinks>[0] &
+    ConstructorParameters<typeof InstalledBlocks>[0],
+) => ({
+  webhookHealths: new WebhookHealths(deps),
+  credentialLeases: new CredentialLeases(deps),
+  lostConnections: new LostConnections(deps),
+  usedOAuthStates: new UsedOAuthStates(deps),
+  installLinks: new InstallLinks(deps),
+  installedBlocks: new InstalledBlocks(deps),
+});
 
 /** The parts of the store that `delivery/` and the API read and write. */
 const eventsAndDeliveries = (

@@ -256,8 +256,8 @@ const ASKING = [
   /\/render$/,
   /\/(visitor-authentication|content-sources\/\{source\}\/compute)$/,
   /\/blocks\//,
-  // A lease and a spent state last for minutes and are never shown.
-  /\/credentials\/(lease|states)/,
+  // A lease and a spent state last for minutes and are never shown; a lost connection is a notice.
+  /\/credentials\/(lease|states|lost)/,
   // The token that a call of the installation gets, too; it lasts for minutes.
   /\/installations\/\{id\}\/tokens$/,
   /^POST \/v1\/tokens\/introspect$/,

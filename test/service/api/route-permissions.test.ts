@@ -91,6 +91,7 @@ const TABLE: Record<string, string> = {
   ...storage('/v1/integrations/{name}/installations/{id}', ['++++- ++--', '++-+- ++--', '++--']),
   // Installations share what their integration keeps.
   ...storage('/v1/integrations/{name}', ['+-+-- +++-', '+-+-- +++-', '+++-']),
+  'GET /v1/notices': '++FFF FFFF',
   ...below('space'),
   ...below('site'),
 };
@@ -135,6 +136,7 @@ function leases(path: string, mark: '+' | 'F'): Record<string, string> {
   return {
     [`POST ${path}/credentials/lease`]: `FFFFF F${mark}-- calls`,
     [`DELETE ${path}/credentials/lease/{lease}`]: `FFFFF F${mark}-- calls`,
+    [`POST ${path}/credentials/lost`]: `FFFFF F${mark}-- calls`,
     [`POST ${path}/credentials/states`]: `FFFFF F${mark}-- edits`,
   };
 }
@@ -191,6 +193,7 @@ const bodyOf = (route: string): unknown => {
   if (/\/storage\/|\/increment$/.test(route) && /^P/.test(route)) return {};
   if (route.endsWith('/completions')) return { property: 'none' };
   if (route.endsWith('/credentials/states')) return { digest: 'x'.repeat(43) };
+  if (route.endsWith('/credentials/lost')) return { lease: 'none' };
   if (route.endsWith('/lease') || /\/webhook(-test|-secret\/rotate|\/disable|\/enable)$/.test(route))
     return {};
   if (route === 'POST /v1/deliveries/replay') return { installation: mine?.id };

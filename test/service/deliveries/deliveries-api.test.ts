@@ -344,7 +344,7 @@ describe('a replay', () => {
       const answer = await replay({ from, state });
       expect(answer.error).toMatchObject({
         code: 'REQUEST_INVALID',
-        message: 'body.state must be one of delivered, unhandled, failed, canceled.',
+        message: 'body.state must be one of delivered, unhandled, failed, canceled, held.',
       });
     }
   });

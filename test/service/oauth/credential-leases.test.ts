@@ -264,6 +264,52 @@ describe('an expired token', () => {
     expect(log.mock.calls).toEqual(Array(2).fill(['OAuth: not renewed: the token endpoint answered 503']));
   });
 
+  test('that is refused for good is told to the product once, and its connection again once', async () => {
+    const log = vi.spyOn(console, 'error').mockReturnValue();
+    onTestFinished(() => log.mockRestore());
+    const told = async () => {
+      const { body } = await ask(annex, 'GET', '/notices?limit=100');
+      const items = body['items'] as { type: string; installation?: string; space?: string }[];
+      return items
+        .filter(({ type, installation }) => type.startsWith('connection.') && installation === here.id)
+        .map(({ type, space: of }) => `${type} ${of}`)
+        .reverse();
+    };
+    const before = await told();
+    const since = async () => (await told()).slice(before.length);
+    spent = ['s1'];
+    await connect({ ...CREDENTIALS, refresh_token: 's1' }, '/spaces/space-1');
+    for (let calls = 0; calls < 3; calls += 1)
+      await expect((await call(space))()).rejects.toMatchObject({ status: 409 });
+    expect(await since()).toEqual(['connection.lost space-1']);
+    // Another edit restores nothing, and code without the lease reports nothing.
+    await ask(annex, 'PATCH', at('/spaces/space-1'), { json: { configuration: { note: 'edited' } } });
+    const { installation: token } = (await environmentOf(space)).apiTokens;
+    const forged = await ask(annex, 'POST', at('/spaces/space-1/credentials/lost'), {
+      token,
+      json: { lease: 'forged' },
+    });
+    expect(codeOf(forged)).toBe('409 LEASE_OVER');
+    expect(await since()).toEqual(['connection.lost space-1']);
+    for (const access_token of ['b0', 'b1'])
+      await connect({ access_token, refresh_token: 'new' }, '/spaces/space-1');
+    expect(await since()).toEqual(['connection.lost space-1', 'connection.restored space-1']);
+  });
+
+  test('that a person replaces before the report is not told as lost', async () => {
+    const { asked, resolve } = await renewing();
+    status = 400;
+    const log = vi.spyOn(console, 'error').mockReturnValue();
+    onTestFinished(() => log.mockRestore());
+    await connect({ access_token: 'chosen', refresh_token: 'new', expires_at: Date.now() + 3_600_000 });
+    const count = async () =>
+      ((await ask(annex, 'GET', '/notices?type=connection.lost&limit=100')).body['items'] as object[]).length;
+    const before = await count();
+    resolve();
+    await expect(asked).rejects.toMatchObject({ status: 409 });
+    expect(await count()).toBe(before);
+  });
+
   test.each([
     ['of a target that was never connected', null],
     ['without a refresh token', { access_token: 'a0', expires_at: 1 }],

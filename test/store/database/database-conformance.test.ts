@@ -12,7 +12,7 @@ import { type LogLine, Logs } from '../../../src/host/store/logs.ts';
 import { Vault } from '../../../src/host/store/vault/vault.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
-import { registryOver } from '../../support/store/targets.ts';
+import { NO_NOTICES, registryOver } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from '../../support/store/temporary-store.ts';
 import { IS_POSTGRES, openTestDatabase } from '../../support/store/test-engine.ts';
 
@@ -35,6 +35,7 @@ describe(IS_POSTGRES ? 'postgres' : 'sqlite', () => {
       installations: new Installations({
         ...{ ...parts, auditIds, database, changed, limits: DEFAULT_LIMITS },
         removed: () => undefined,
+        productNotices: NO_NOTICES,
       }),
       logs: new Logs({
         ...parts,

@@ -35,8 +35,8 @@ const TASKS = [
   {
     file: 'deliveries.md',
     title: 'Deliveries and webhooks',
-    about: 'What became of events, and the receivers of webhooks.',
-    commands: ['deliveries', 'listen', 'webhook'],
+    about: 'What became of events, the receivers of webhooks, and what the host product is told.',
+    commands: ['deliveries', 'listen', 'webhook', 'notices'],
   },
   {
     file: 'installations.md',

@@ -16,6 +16,7 @@ import type { DeliveryMetrics } from '../../../src/host/delivery/delivery-metric
 import { DeliveryOrders } from '../../../src/host/delivery/delivery-orders.ts';
 import { DeliveryWorker, type DeliveryWorkerDeps } from '../../../src/host/delivery/delivery-worker.ts';
 import { HandlerDelivery } from '../../../src/host/delivery/handler-delivery.ts';
+import { NoticeDelivery, type NoticeReceiver } from '../../../src/host/delivery/notice-delivery.ts';
 import { type IntakeDeps, openIntake, USER_AGENT } from '../../../src/host/delivery/open-delivery.ts';
 import { WebhookDelivery } from '../../../src/host/delivery/webhook-delivery.ts';
 import type { Lookup } from '../../../src/host/egress/name-resolution.ts';
@@ -152,7 +153,10 @@ export class Delivering {
   /** A store with an integration that posts webhooks. @param retries of its manifest */
   static async begin(
     limits: Partial<Limits> = {},
-    { retries, ...more }: Pick<StoreOptions, 'webhookRules'> & { readonly retries?: WrittenSchedule } = {},
+    {
+      retries,
+      ...more
+    }: Pick<StoreOptions, 'webhookRules' | 'hasNoticeReceiver'> & { readonly retries?: WrittenSchedule } = {},
   ): Promise<Delivering> {
     const time = new VirtualTime();
     const folder = await temporaryFolder({ inMemory: true });
@@ -232,6 +236,7 @@ export class Delivering {
    * @param watching replaces methods of the store, to observe them or to make them fail
    * @param isShared whether it is one of several nodes
    * @param callForHelp asks the other nodes to look for due deliveries
+   * @param notices receiver of notices to the product
    */
   worker({
     lookup = () => Promise.resolve(['127.0.0.1']),
@@ -240,6 +245,7 @@ export class Delivering {
     watching = (deliveries: WorkerStore): WorkerStore => deliveries,
     isShared = false,
     callForHelp = () => undefined,
+    notices: receiver,
   }: {
     lookup?: Lookup;
     random?: () => number;
@@ -247,6 +253,7 @@ export class Delivering {
     watching?: (deliveries: WorkerStore) => WorkerStore;
     isShared?: boolean;
     callForHelp?: () => void;
+    notices?: NoticeReceiver;
   } = {}): DeliveryWorker {
     const { store, limits, time } = this;
     const { wallNow, monotonicNow, after } = time;
@@ -275,7 +282,13 @@ export class Delivering {
       limitMet: () => undefined,
     });
     const handlers = new HandlerDelivery({ dispatch, callLog });
-    const posts = new Attempts({ targets: targetsOf(store).targets, handlers, webhooks, onError });
+    const notices = new NoticeDelivery({
+      ...{ receiver, client: webhookClient, wallNow, signingClock: wallNow, userAgent: USER_AGENT },
+    });
+    const posts = new Attempts({
+      targets: targetsOf(store).targets,
+      ...{ handlers, webhooks, notices, onError },
+    });
     const attempts = attempting === undefined ? posts : { make: attempting };
     const metrics: DeliveryMetrics = {
       begins: (lateMs) => void this.lateMs.push(lateMs),
@@ -287,6 +300,7 @@ export class Delivering {
       ...{ wallNow, monotonicNow, after, random, onError, isShared, callForHelp },
     });
     this.#worker = worker;
+    store.changes.on('notices', (deliveries) => worker.add(deliveries));
     return worker;
   }
 

@@ -15,7 +15,7 @@ import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { type TargetName, wholeInstallation } from '../../../src/model/installation.ts';
 import { VirtualTime } from '../deliveries/delivery-worker.ts';
 import { publication } from './installed.ts';
-import { registryOver } from './targets.ts';
+import { NO_NOTICES, registryOver } from './targets.ts';
 import { OPERATOR, temporaryFolder } from './temporary-store.ts';
 import { openTestDatabase } from './test-engine.ts';
 
@@ -41,6 +41,7 @@ export async function sharedLifecycleEvents() {
   const installations = new Installations({
     ...parts,
     auditIds: new Sequence(randomBytes),
+    productNotices: NO_NOTICES,
     changed: (id, organization) => void changes.emit('installation', id, organization),
     removed: (ids) => void changes.emit('removed', ...ids),
   });

@@ -28,6 +28,9 @@ export function targetsOf(store: Store): OpenTargets {
   return opened;
 }
 
+/** Notices that are of no interest to a test. */
+export const NO_NOTICES = { write: async () => [], written: () => undefined };
+
 /** A registry on a database, with the targets layer over it and its change notices. */
 export function registryOver(database: Database, vault: Vault) {
   const changes: StoreChanges = new EventEmitter();
@@ -38,6 +41,7 @@ export function registryOver(database: Database, vault: Vault) {
     removed: () => undefined,
     backlog: { change: () => undefined },
     deliveryFeed: { isFollowed: false, committed: () => undefined },
+    productNotices: NO_NOTICES,
   });
   const targetSource = new TargetSource({ database, vault });
   const runtimeTokenKeys = vault.deriveKeys('annex runtime tokens');

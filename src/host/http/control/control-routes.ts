@@ -38,6 +38,7 @@ import { TASK_ROUTES } from './integrations/tasks.ts';
 import { VERSION_ROUTES } from './integrations/versions.ts';
 import { answerListForms } from './lists.ts';
 import { LOG_ROUTES } from './logs.ts';
+import { NOTICE_ROUTES } from './notices.ts';
 import {
   healthAndMetricsRoutes,
   jsonSchemasRoutes,
@@ -59,6 +60,7 @@ const ROUTES = [
   ...[...STATEMENT_KEY_ROUTES, ...CONFIGURATION_ROUTES, ...CREDENTIAL_ROUTES, ...COMPLETION_ROUTES],
   ...[...RENDER_ROUTES, ...BLOCK_ROUTES, ...CONTENT_ROUTES, ...LOG_ROUTES, ...AUDIT_ROUTES],
   ...[...EVENT_ROUTES, ...EVENT_TYPE_ROUTES, ...TASK_ROUTES, ...DELIVERY_ROUTES, ...STORAGE_ROUTES],
+  ...NOTICE_ROUTES,
 ];
 
 export interface ControlRouteDeps extends ControlDeps, OperationsDeps {

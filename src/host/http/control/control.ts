@@ -38,6 +38,8 @@ type StoreDeps = Pick<
   | 'deliveryFeed'
   | 'webhookSecrets'
   | 'webhookHealths'
+  | 'productNotices'
+  | 'lostConnections'
   | 'statementKeys'
   | 'storage'
 >;

@@ -24,9 +24,11 @@ import {
 } from '../../database/bulk.ts';
 import { Gathered, type GroupCommit } from '../../database/group-commit.ts';
 import type { Database, WebhookState } from '../../database/tables.ts';
+import type { NoticeWriter } from '../notice-writer.ts';
 import {
   type DisablingRules,
   followSigns,
+  noticeOf,
   type ReceiverSign,
   type WebhookChange,
 } from '../webhooks/webhook-health-rows.ts';
@@ -139,6 +141,7 @@ export interface DeliveryClaimsDeps {
   readonly wallNow: () => number;
   readonly limits: Pick<Limits, 'deliveryLeaseMs'>;
   readonly webhookRules: DisablingRules;
+  readonly productNotices: NoticeWriter;
   /** Called after a commit in which answers of receivers have changed states of webhooks. */
   webhooksChanged(changes: readonly WebhookChange[]): void;
 }
@@ -162,8 +165,7 @@ export class DeliveryClaims {
     this.#settlements = new Gathered(
       commits,
       ROWS_PER_STATEMENT,
-      (transaction, settlements) =>
-        settleAll(transaction, settlements, { rules: deps.webhookRules, now: deps.wallNow() }),
+      (transaction, settlements) => this.#settleAll(transaction, settlements),
       PIPELINED,
     );
   }
@@ -196,10 +198,11 @@ export class DeliveryClaims {
    * written then
    */
   async settle(settlement: Settlement): Promise<boolean> {
-    const { isWritten, changes } = await this.#settlements.add(settlement);
+    const { isWritten, changes, told = [] } = await this.#settlements.add(settlement);
     if (!isWritten) return false;
-    const { backlog, deliveryFeed, webhooksChanged } = this.#deps;
+    const { backlog, deliveryFeed, webhooksChanged, productNotices } = this.#deps;
     if (changes !== undefined) webhooksChanged(changes);
+    productNotices.written(told);
     if (settlement.state !== 'pending') backlog.change(-1);
     if (deliveryFeed.isFollowed) deliveryFeed.committed(stepsOf(settlement));
     return true;
@@ -261,6 +264,21 @@ export class DeliveryClaims {
       claimOfId.delete(id);
       return claim;
     });
+  }
+
+  /** Outcomes, and what follows from them for webhooks, which the product is told. */
+  async #settleAll(transaction: Database, settlements: readonly Settlement[]): Promise<Settled[]> {
+    const { webhookRules: rules, wallNow, productNotices } = this.#deps;
+    const now = wallNow();
+    const written = await settleAll(transaction, settlements, now);
+    const signs = settlements.filter((_, index) => written[index]).flatMap(signsIn);
+    const changes = await followSigns(transaction, signs, { rules, now });
+    const told = await productNotices.write(transaction, changes.map(noticeOf), now);
+    const first = written.indexOf(true);
+    return written.map((isWritten, index) => ({
+      isWritten,
+      ...(index === first && changes.length > 0 && { changes, told }),
+    }));
   }
 
   #leaseUntil(): number {
@@ -329,13 +347,15 @@ interface Settled {
   readonly isWritten: boolean;
   /** Of all settlements of the transaction, with the first that was written. */
   readonly changes?: readonly WebhookChange[];
+  /** Deliveries of notices about them. */
+  readonly told?: readonly WaitingDelivery[];
 }
 
 async function settleAll(
   transaction: Database,
   settlements: readonly Settlement[],
-  { rules, now }: { readonly rules: DisablingRules; readonly now: number },
-): Promise<Settled[]> {
+  now: number,
+): Promise<boolean[]> {
   const rows = settlements.map(({ claim, state, dueAt, retries, unknowns, faults, outcome, attempt }) => {
     const finishedAt = state === 'pending' ? null : now;
     const counts = [retries, unknowns, faults, keptOutcome(outcome), attempt === undefined ? 0 : 1];
@@ -348,13 +368,7 @@ async function settleAll(
   const ended = settlements.filter(({ state }, index) => written[index] && state !== 'pending');
   const tasks = ended.filter(({ claim }) => claim.type === TASK).map(({ claim }) => claim.id);
   if (tasks.length > 0) await emptyTasks(transaction, tasks);
-  const signs = settlements.filter((_, index) => written[index]).flatMap(signsIn);
-  const changes = await followSigns(transaction, signs, { rules, now });
-  const first = written.indexOf(true);
-  return written.map((isWritten, index) => ({
-    isWritten,
-    ...(index === first && changes.length > 0 && { changes }),
-  }));
+  return written;
 }
 
 function signsIn({ claim, sign, outcome }: Settlement): ReceiverSign[] {

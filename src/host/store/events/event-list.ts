@@ -1,8 +1,10 @@
 /**
  * Reads accepted events of the product for the API. Tasks, which are stored among them, are not
- * listed: their content is for the code that queued them (docs/contract/tasks.md#privacy).
+ * listed: their content is for the code that queued them (docs/contract/tasks.md#privacy). Nor are
+ * notices to the product.
  */
 import type { Selectable } from 'kysely';
+import { OF_NO_ORGANIZATION } from '../../../model/product-notice.ts';
 import type { EndpointName } from '../../../model/target.ts';
 import { TASK } from '../../../model/task.ts';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
@@ -51,6 +53,7 @@ export class EventList {
       .selectAll()
       .where('event_id', '=', eventId)
       .where('type', '<>', TASK)
+      .where('organization', '<>', OF_NO_ORGANIZATION)
       .executeTakeFirst();
     return row && storedEventOf(row);
   }
@@ -62,6 +65,7 @@ export class EventList {
     // read the whole table.
     const end = await this.#lastRowRead(query);
     let select = this.#within(query).selectAll().where('type', '<>', TASK);
+    if (query.organization === undefined) select = select.where('organization', '<>', OF_NO_ORGANIZATION);
     if (type !== undefined) select = select.where('type', '=', type);
     if (end !== undefined) select = select.where('id', '>=', end);
     const rows = await select

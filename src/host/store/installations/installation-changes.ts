@@ -16,6 +16,7 @@ import { type InstallationStatus, type TargetName, wholeInstallation } from '../
 import { limitClause, limitError } from '../../../model/limit-met.ts';
 import { CREDENTIALS_PROPERTY } from '../../../model/manifest/configuration.ts';
 import type { PublishedManifest } from '../../../model/manifest/manifest.ts';
+import type { NoticeType, ProductNotice } from '../../../model/product-notice.ts';
 import { eventIds } from '../../../model/target.ts';
 import { unknownIntegration, unknownTarget } from '../../../model/unknown-name-errors.ts';
 import { announce, inNotices } from '../../database/notices.ts';
@@ -24,6 +25,7 @@ import type { Database } from '../../database/tables.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import { type AuditAction, insertAudit } from '../audit-rows.ts';
 import { readIntegration, readVersion } from '../integrations/integration-rows.ts';
+import type { NoticeWriter } from '../notice-writer.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { WebhookUrlRefusal } from './configuration-checks.ts';
 import {
@@ -58,6 +60,7 @@ export interface InstallationsDeps {
   readonly randomBytes: RandomBytes;
   /** Numbers the entries of the audit. */
   readonly auditIds: Sequence;
+  readonly productNotices: NoticeWriter;
   /** Rule for receivers' URLs when they are saved; every URL is accepted if absent. */
   readonly webhookUrlRefusal?: WebhookUrlRefusal | undefined;
   /**
@@ -90,7 +93,7 @@ export class Changes {
    * @throws `CALL_TOO_DEEP`, and what `work` throws
    */
   async make<Result>(by: Actor, work: (change: Change) => Promise<Result>): Promise<Result> {
-    const { database, limits } = this.#deps;
+    const { database, limits, productNotices } = this.#deps;
     const { callDepth: max } = limits;
     // Attack: an endless loop, in which the handler of an edit's event makes another edit.
     if (by.depth > max) {
@@ -98,14 +101,16 @@ export class Changes {
       const message = `The change was made inside of ${by.depth} calls; ${limitClause(limit)}.`;
       throw new AnnexError('CALL_TOO_DEEP', message, { limit });
     }
-    const { result, touched, removed } = await inTransaction(database, async (transaction) => {
+    const { result, touched, removed, told } = await inTransaction(database, async (transaction) => {
       const change = new Change(this.#deps, transaction, by);
       const done = await work(change);
       for (const [id, organization] of change.touched)
         await announce(transaction, 'installation', id, organization);
       for (const some of inNotices(change.removed)) await announce(transaction, 'removed', ...some);
-      return { result: done, touched: change.touched, removed: change.removed };
+      const written = await productNotices.write(transaction, change.notices, change.now);
+      return { result: done, touched: change.touched, removed: change.removed, told: written };
     });
+    productNotices.written(told);
     for (const [id, organization] of touched) this.#deps.changed(id, organization);
     if (removed.length > 0) this.#deps.removed(removed);
     return result;
@@ -121,6 +126,8 @@ export class Change {
   readonly touched = new Map<string, string>();
   /** Installations that are deleted. */
   readonly removed: string[] = [];
+  /** What the product is told of it. */
+  readonly notices: ProductNotice[] = [];
   readonly #by: Actor;
 
   constructor(deps: InstallationsDeps, transaction: Database, by: Actor) {
@@ -128,6 +135,12 @@ export class Change {
     this.transaction = transaction;
     this.#by = by;
     this.now = deps.wallNow();
+  }
+
+  /** Tells the product of it when the transaction commits. */
+  tell(type: NoticeType, { installationId, level, place, organization, integration }: Installation): void {
+    const target = { installationId, level, place };
+    this.notices.push({ type, organization, integration, target });
   }
 
   /**

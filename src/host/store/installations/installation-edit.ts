@@ -18,6 +18,7 @@ import {
   type Installation,
   replaceExternalIds,
   type SealedInstallation,
+  targetKey,
   updateTarget,
 } from './target-rows.ts';
 
@@ -109,9 +110,22 @@ export async function edit(
   };
   await updateTarget(change.transaction, after);
   if (request.externalIds !== undefined) await replaceExternalIds(change.transaction, after);
+  if (status === 'pending' && before.status !== 'pending') change.tell('installation.pending', after);
+  if (after.hasCredentials && Object.hasOwn(patch, CREDENTIALS_PROPERTY) && (await restores(change, after)))
+    change.tell('connection.restored', after);
   if (hasEvent) await change.writeEditEvent(after, { status: before.status, configuration: previous });
   await change.audit('installation.edit', after, { changed: namesOf({ ...request, configuration: patch }) });
   return { installation: unsealed(after), problems };
+}
+
+/** Whether new credentials of a target restore a connection that was lost. */
+async function restores({ transaction }: Change, target: Installation): Promise<boolean> {
+  const row = await transaction
+    .deleteFrom('lost_connections')
+    .where((row) => row.and(targetKey(target)))
+    .returning('since')
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Whether external ids and selections stay what they are. */
@@ -145,6 +159,7 @@ export async function setPaused(
   const pausedAt = paused ? Math.max(change.now, (before.pausedAt ?? -1) + 1) : before.pausedAt;
   const after = { ...before, status, revision, pausedAt, updatedAt: change.now } as const;
   await updateTarget(change.transaction, after);
+  if (status === 'pending') change.tell('installation.pending', after);
   if (!paused) await renewHeldEdit(change.transaction, change.deps.vault, after);
   await change.audit(paused ? 'installation.pause' : 'installation.resume', after);
   return unsealed(after);

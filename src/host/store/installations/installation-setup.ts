@@ -144,6 +144,7 @@ async function addTarget(
   });
   if (!added) throw await alreadyInstalled(change, target);
   await change.writeSetupEvent(installation);
+  if (installation.status === 'pending') change.tell('installation.pending', installation);
   await change.audit('installation.create', installation);
   return installation;
 }

@@ -17,6 +17,7 @@ import {
 import type { LoweredLimits } from '../../../model/lowered-limits.ts';
 import type { PublishedManifest } from '../../../model/manifest/manifest.ts';
 import { mayPublish, mayShadow } from '../../../model/principal.ts';
+import type { ProductNotice } from '../../../model/product-notice.ts';
 import { unknownIntegration, unknownVersion } from '../../../model/unknown-name-errors.ts';
 import { lock } from '../../database/locks.ts';
 import { announce } from '../../database/notices.ts';
@@ -25,6 +26,7 @@ import type { Sequence } from '../../database/sequence.ts';
 import type { Database } from '../../database/tables.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import { insertAudit } from '../audit-rows.ts';
+import type { NoticeWriter } from '../notice-writer.ts';
 import type { Vault } from '../vault/vault.ts';
 import { moveAside } from './built-ins.ts';
 import { deleteLogs, isInstalledIn } from './installed-rows.ts';
@@ -59,6 +61,7 @@ export interface RegistryDeps {
   /** Counts pending deliveries. */
   readonly backlog: { change(by: number): void };
   readonly deliveryFeed: CanceledTaskFeed;
+  readonly productNotices: NoticeWriter;
   readonly wallNow: () => number;
   readonly randomBytes: RandomBytes;
   /** Numbers the audit entries. */
@@ -92,6 +95,11 @@ export interface Published {
   readonly keptSecrets: readonly string[];
 }
 
+const noticeOfVersion = (
+  { name: integration, organization }: PublishedManifest,
+  version: number,
+): ProductNotice => ({ type: 'integration.published', organization, integration, details: { version } });
+
 export class Registry {
   readonly #deps: RegistryDeps;
 
@@ -110,7 +118,7 @@ export class Registry {
     { manifest, secrets, overwriteSecrets = false, images = [], ...code }: Publication,
     by: Actor,
   ): Promise<Published | undefined> {
-    const { database, vault, limits, wallNow, randomBytes, auditIds } = this.#deps;
+    const { database, vault, limits, wallNow, randomBytes, auditIds, productNotices } = this.#deps;
     const { name, organization } = manifest;
     const now = wallNow();
     const secret = vault.seal(integrationSecretPlace(name), signingSecret(randomBytes));
@@ -134,10 +142,15 @@ export class Registry {
       const kept = before === undefined ? [taken] : [taken, before.activeVersion];
       await pruneVersions(transaction, name, { max: limits.versionsPerIntegration, kept });
       await announceVersion(transaction, name);
-      return { version: taken, keptSecrets };
+      // Those that come with Annex are published by itself.
+      const told = organization === BUILT_IN_ORGANIZATION ? [] : [noticeOfVersion(manifest, taken)];
+      return { version: taken, keptSecrets, told: await productNotices.write(transaction, told, now) };
     });
     this.#deps.versionChanged(name);
-    return done;
+    if (done === undefined) return undefined;
+    const { told, ...published } = done;
+    productNotices.written(told);
+    return published;
   }
 
   integration(name: string): Promise<Integration | undefined> {

@@ -9,6 +9,7 @@
  */
 import { type Selectable, sql } from 'kysely';
 import type { TargetName } from '../../../model/installation.ts';
+import type { ProductNotice } from '../../../model/product-notice.ts';
 import { bulk, runForEach, TEXT, WHOLE } from '../../database/bulk.ts';
 import type { Database, DisablingReason, Tables, WebhookState } from '../../database/tables.ts';
 import { targetKey } from '../installations/target-rows.ts';
@@ -44,7 +45,31 @@ export interface WebhookChange extends TargetName {
   readonly outcome?: string;
   readonly failingSince?: number;
   readonly reason?: DisablingReason;
+  /** Kind of the token; absent for the service itself. */
+  readonly by?: string;
 }
+
+/** What the product is told of a change. */
+export const noticeOf = ({
+  change,
+  organization,
+  integration,
+  installationId,
+  level,
+  place,
+  outcome,
+  failingSince,
+  reason,
+  by,
+}: WebhookChange): ProductNotice => ({
+  type: `webhook.${change}`,
+  ...{ organization, integration, target: { installationId, level, place } },
+  details: {
+    ...(outcome !== undefined && { outcome }),
+    ...(failingSince !== undefined && { failingSince: new Date(failingSince).toISOString() }),
+    ...(reason !== undefined && { reason, by: by ?? 'service' }),
+  },
+});
 
 type Row = Selectable<Tables['webhook_health']>;
 /** What a statement returns of the row that it changed. */

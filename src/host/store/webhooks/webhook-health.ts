@@ -11,6 +11,7 @@ import type { Actor } from '../../../model/actor.ts';
 import type { TargetName } from '../../../model/installation.ts';
 import type { Level } from '../../../model/level.ts';
 import { isPlatform, type Principal } from '../../../model/principal.ts';
+import type { ProductNotice } from '../../../model/product-notice.ts';
 import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
 import type { Sequence } from '../../database/sequence.ts';
@@ -18,10 +19,12 @@ import type { Database, WebhookState } from '../../database/tables.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import { insertAudit } from '../audit-rows.ts';
 import { holdInstallation, readTarget, type SealedInstallation } from '../installations/target-rows.ts';
+import type { NoticeWriter } from '../notice-writer.ts';
 import {
   disableWebhook,
   enableWebhook,
   healthOf,
+  noticeOf,
   readWebhookHealth,
   type WebhookHealth,
 } from './webhook-health-rows.ts';
@@ -60,6 +63,7 @@ export interface WebhookHealthsDeps {
   readonly wallNow: () => number;
   /** Numbers the entries of the audit. */
   readonly auditIds: Sequence;
+  readonly productNotices: NoticeWriter;
 }
 
 /** Form of the keys of the list. */
@@ -158,11 +162,15 @@ export class WebhookHealths {
    * @throws `INSTALLATION_UNKNOWN`, `WEBHOOK_DISABLED`
    */
   disable(name: TargetName, note: string | undefined, by: Actor): Promise<WebhookHealth> {
-    return this.#change(name, by, async (transaction, now) => {
-      const said = { now, by: by.principal.kind, note: note ?? null };
-      if (!(await disableWebhook(transaction, name, said)))
+    return this.#change(name, by, async (transaction, now, { organization, integration }) => {
+      const { kind } = by.principal;
+      if (!(await disableWebhook(transaction, name, { now, by: kind, note: note ?? null })))
         throw new AnnexError('WEBHOOK_DISABLED', 'The webhook is disabled already.');
-      return { action: 'webhook.disable' };
+      const change = { change: 'disabled', reason: 'request', by: kind } as const;
+      return {
+        action: 'webhook.disable',
+        notices: [noticeOf({ ...name, ...change, organization, integration })],
+      };
     });
   }
 
@@ -194,20 +202,26 @@ export class WebhookHealths {
       transaction: Database,
       now: number,
       target: SealedInstallation,
-    ) => Promise<{ readonly action: 'webhook.disable' | 'webhook.enable' }>,
+    ) => Promise<{
+      readonly action: 'webhook.disable' | 'webhook.enable';
+      readonly notices?: readonly ProductNotice[];
+    }>,
   ): Promise<WebhookHealth> {
-    const { database, wallNow, auditIds } = this.#deps;
-    return inTransaction(database, async (transaction) => {
+    const { database, wallNow, auditIds, productNotices } = this.#deps;
+    const { health, told } = await inTransaction(database, async (transaction) => {
       const held = await holdInstallation(transaction, name.installationId);
       const found = held && (await readTarget(transaction, name));
       if (!found) throw unknownTarget(name);
       const now = wallNow();
-      const { action } = await work(transaction, now, found);
+      const { action, notices = [] } = await work(transaction, now, found);
       const { installationId, level, place, organization, integration } = found;
       const entry = { action, organization, integration, target: { installationId, level, place } };
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
-      return readWebhookHealth(transaction, name);
+      const written = await productNotices.write(transaction, notices, now);
+      return { health: await readWebhookHealth(transaction, name), told: written };
     });
+    productNotices.written(told);
+    return health;
   }
 
   async #outcomes({ installationId, level, place }: TargetName, since: number) {

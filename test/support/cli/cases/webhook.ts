@@ -1,4 +1,4 @@
-/** `annex webhook`: its secret, and a test of its receiver. */
+/** `annex webhook`: its state and secret, and a test of its receiver; and `annex notices`. */
 import type { CommandCase } from '../command-case.ts';
 import type { CommandWorld } from '../command-world.ts';
 import { at, noName, notInstalled, nowhere, refused, strange } from '../traffic-world.ts';
@@ -37,6 +37,22 @@ export const WEBHOOK_CASES: readonly CommandCase[] = [
       strange(['webhook', 'list']),
       nowhere(['webhook', 'list']),
       refused('a state that is not listed', ['webhook', 'list', '--state', 'healthy'], /healthy/),
+    ],
+  },
+  {
+    command: 'notices',
+    success: (world) => at(world, ['notices', '--type', 'integration.published']),
+    shows: /integration\.published\s+busy@acme\s+version=\d+/,
+    failures: [
+      strange(['notices']),
+      nowhere(['notices']),
+      refused('a time with --follow', ['notices', '--since', '1d', '--follow'], /--since is for lists/),
+      {
+        title: 'a type that is none',
+        run: (world) => at(world, ['notices', '--type', 'webhook.happy']),
+        code: 1,
+        says: /type/,
+      },
     ],
   },
   {

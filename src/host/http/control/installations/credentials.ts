@@ -9,6 +9,9 @@
  * runtime token. It reveals only what its call was given anyway, and expires within a minute. As on
  * all routes here, answers carry `no-store`.
  *
+ * `…/credentials/lost`: reports that a provider has refused to renew them for good, so that the
+ * product hears of it (docs/contract/notices.md). It counts for the holder of the lease alone.
+ *
  * `…/credentials/states`: spends the `state` of an OAuth flow, so that it is valid once
  * (docs/contract/oauth.md#state). `createOAuthHandler` of the SDK calls it before it exchanges a
  * code. It counts as an edit: each state is a row that is kept for a quarter of an hour.
@@ -27,7 +30,7 @@ import { mayHaveToken, maySeeCredentials, type Principal } from '../../../../mod
 import { unknownTarget } from '../../../../model/unknown-name-errors.ts';
 import { principalOf, runtimeOf, wrongKind } from '../authenticate.ts';
 import type { Control } from '../control.ts';
-import { tagReply } from '../entity-tag.ts';
+import { expectedRevision, IfMatch, tagReply } from '../entity-tag.ts';
 import { route } from '../route.ts';
 import { closed, isoTime, NoQuery, named, optional, Time } from '../schemas.ts';
 import {
@@ -56,6 +59,10 @@ const LeaseView = named('CredentialsLease', {
       Type.Object({}, { additionalProperties: true, description: 'The present `oauth_credentials`.' }),
     ),
   ),
+});
+
+const LostBody = closed('LostConnection', {
+  lease: Type.String({ ...Lease, description: 'The lease with which the renewal was refused.' }),
 });
 
 const StateBody = closed('StateToSpend', {
@@ -108,6 +115,23 @@ const ofLevel = (level: Level) => [
         await renewableTarget(control, request, level),
         request.params.lease,
       );
+    },
+  }),
+  route({
+    name: `${TARGET_TAGS[level]}.reportLostConnection`,
+    at: `POST ${TARGET_PATHS[level]}/credentials/lost`,
+    summary: `Report that no provider renews the credentials of ${TARGET_NOUNS[level]} any more`,
+    description: 'The product is told once, until other credentials are stored.',
+    forRuntime: true,
+    rate: 'calls',
+    headers: IfMatch,
+    params: TARGET_PARAMS[level],
+    query: NoQuery,
+    body: LostBody,
+    async handle(request, control) {
+      const name = await renewableTarget(control, request, level);
+      const ifRevision = expectedRevision(request, await visibleTarget(control, request, level));
+      await control.lostConnections.report(name, request.body.lease, { ifRevision });
     },
   }),
   route({
