@@ -19,6 +19,7 @@ const TEXT_CHARS_MAX = 64 * 1024 + 1;
 /** Index of the body in an emission that has one. Its sender has checked its length. */
 const RESPOND_BODY_AT = 4;
 const FETCH_BODY_AT = 7;
+const STORED_VALUE_AT = 4;
 
 /** @returns an `emit` that throws a TypeError for a value that may not cross */
 export function guardedEmit(emit: Emit): Emit {
@@ -49,6 +50,7 @@ export const guardedNumberQuestion =
 
 function bodyIndex(kind: unknown): number {
   if (kind === 'respond') return RESPOND_BODY_AT;
+  if (kind === 'store') return STORED_VALUE_AT;
   return kind === 'fetch' ? FETCH_BODY_AT : -1;
 }
 

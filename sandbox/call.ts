@@ -12,7 +12,7 @@ import type { LogLevel, SoftLimit } from '../src/protocol/wire.ts';
 import { IsolateStreams, OWN_STREAM } from './isolate-streams.ts';
 import type { Outbound } from './outbound.ts';
 import { WHOLE_LENGTH_MAX } from './outbound-buffered.ts';
-import type { PendingFetches } from './pending-fetches.ts';
+import type { PendingFetches, Stored } from './pending-fetches.ts';
 import { framesOf, isErrorLike, type Place, placeBehind } from './web/console/error-stack.ts';
 import { formatError } from './web/console/format-error.ts';
 import type { CallJobs } from './web/crypto/job-port.ts';
@@ -65,6 +65,8 @@ const NOTHING_ALLOWED: PreludeSettings = {
   fetchesPerCall: 0,
   fetchesInFlightPerCall: 0,
   fetchRequestBodyBytes: 0,
+  storageOperationsPerCall: 0,
+  storageValueBytes: 0,
   timersPerCall: 0,
   logLinesPerCall: 0,
   logBytesPerCall: 0,
@@ -99,6 +101,8 @@ export interface Call {
   streams: IsolateStreams | undefined;
   /** Fetches; made with the first one. */
   fetches: PendingFetches | undefined;
+  /** Operations of storage; made with the first one. */
+  storage: PendingFetches<Stored> | undefined;
   /** Aborts `request.signal` when the call is cancelled; set when code reads `signal`. */
   onOver: ((reason: unknown) => void) | undefined;
 }
@@ -191,6 +195,7 @@ export class Calls {
       jobs: undefined,
       streams: undefined,
       fetches: undefined,
+      storage: undefined,
       onOver: undefined,
     };
     mapSet(this.#calls, id, call);
@@ -396,14 +401,15 @@ export class Calls {
    * alone are named once for an isolate: schedulers of some libraries leave one behind in each
    * call.
    */
-  #droppedWork({ threw, fetches, streams, jobs, timers }: Call): string {
+  #droppedWork({ threw, fetches, storage, streams, jobs, timers }: Call): string {
     // Beside an exception, the rest of a `Promise.all` is left too.
     if (threw) return '';
     const { count: fetchCount, place } = fetches?.unanswered() ?? NONE;
+    const storageCount = storage?.unanswered().count ?? 0;
     const bodyCount = streams?.awaited() ?? 0;
     const jobCount = jobs === undefined ? 0 : mapSize(jobs.given);
     const { count: timerCount, place: timerPlace } = timers === undefined ? NONE : unfinishedTimers(timers);
-    const awaitable = fetchCount + bodyCount + jobCount;
+    const awaitable = fetchCount + storageCount + bodyCount + jobCount;
     if (awaitable === 0 && (timerCount === 0 || this.#timersNamed)) return '';
     if (awaitable === 0) this.#timersNamed = true;
     this.#placesLeft = PLACES_RECORDED;
@@ -411,6 +417,7 @@ export class Calls {
     const [were, they] = count === 1 ? ['was', 'it was'] : ['were', 'they were'];
     const work =
       counted(fetchCount, 'fetch', 'fetches') +
+      counted(storageCount, 'operation of storage', 'operations of storage') +
       counted(bodyCount, 'body', 'bodies') +
       counted(jobCount, 'operation of Web Crypto', 'operations of Web Crypto') +
       counted(timerCount, 'timer', 'timers');
@@ -470,9 +477,11 @@ function bodyLength(body: string | ArrayBuffer | undefined, bytesMax: number): n
  * @param cancelled whether `request.signal` aborts too
  */
 function abortWork(call: Call, message: string, cancelled: boolean): void {
-  if (call.streams === undefined && call.fetches === undefined && call.onOver === undefined) return;
+  const { streams, fetches, storage, onOver } = call;
+  if (streams === undefined && fetches === undefined && storage === undefined && onOver === undefined) return;
   const reason = new DOMException(message, 'AbortError');
-  call.streams?.end(reason);
-  call.fetches?.end(reason);
+  streams?.end(reason);
+  fetches?.end(reason);
+  storage?.end(reason);
   if (cancelled) call.onOver?.(reason);
 }

@@ -14,6 +14,7 @@ import { Calls } from './call.ts';
 import { Fetches } from './fetch.ts';
 import { Handlers } from './handlers.ts';
 import { PARTS } from './parts/names.ts';
+import { StorageOperations } from './storage.ts';
 import { createTimers, type Timers } from './timers.ts';
 import { createConsole } from './web/console/console.ts';
 import { setCryptoPort } from './web/crypto/crypto-port.ts';
@@ -70,7 +71,11 @@ export function start(
     },
     ...timers.globals,
   });
-  return entryReceiver({ calls, timers, jobs, fetches, handlers: new Handlers(calls, emit) });
+  const storage = new StorageOperations(calls, emit);
+  return entryReceiver({
+    ...{ calls, timers, jobs, fetches, storage },
+    handlers: new Handlers(calls, emit, storage),
+  });
 }
 
 interface Receivers {
@@ -78,10 +83,11 @@ interface Receivers {
   readonly timers: Timers;
   readonly jobs: JobPort;
   readonly fetches: Fetches;
+  readonly storage: StorageOperations;
   readonly handlers: Handlers;
 }
 
-function entryReceiver({ calls, timers, jobs, fetches, handlers }: Receivers): Enter {
+function entryReceiver({ calls, timers, jobs, fetches, storage, handlers }: Receivers): Enter {
   return function enter(...entry: Entry): void {
     calls.enter(entry[1]);
     setContext(undefined);
@@ -123,6 +129,9 @@ function entryReceiver({ calls, timers, jobs, fetches, handlers }: Receivers): E
         break;
       case 'fetch-failed':
         fetches.failed(entry[1], entry[2], entry[3]);
+        break;
+      case 'stored':
+        storage.answered(entry);
         break;
       case 'collect':
         collectGarbage();

@@ -9,6 +9,7 @@ import type { Call, Calls } from './call.ts';
 import { type EventRequest, envelopeRequest, requestOf } from './call-request.ts';
 import { OWN_STREAM } from './isolate-streams.ts';
 import { type Integration, loadIntegration } from './load.ts';
+import type { StorageOperations } from './storage.ts';
 import { formatError } from './web/console/format-error.ts';
 import type { FormEntry } from './web/fetch/form-data.ts';
 import { takeResponse } from './web/fetch/response.ts';
@@ -24,14 +25,16 @@ const TEXTS_AT = 6;
 export class Handlers {
   readonly #calls: Calls;
   readonly #emit: Emit;
+  readonly #storage: StorageOperations;
   #integration: Integration | undefined;
   /** Text of the last environment of a module worker, and the secrets in it. */
   #environment = '';
   #secrets: Readonly<Record<string, string>> = {};
 
-  constructor(calls: Calls, emit: Emit) {
+  constructor(calls: Calls, emit: Emit, storage: StorageOperations) {
     this.#calls = calls;
     this.#emit = emit;
+    this.#storage = storage;
   }
 
   /** Runs the script and reports its handlers, or its error. */
@@ -86,7 +89,8 @@ export class Handlers {
     if (sdk !== undefined) {
       const envelope = new ParsedEnvelope(jsonParse(event), environment);
       const request = (described: EventRequest | undefined) => requestOf(call, described, body);
-      return apply(sdk, handler, [envelope, { waitUntil, request }]);
+      const storage = (asked: unknown, value: unknown) => this.#storage.run(call, asked, value);
+      return apply(sdk, handler, [envelope, { waitUntil, request, storage }]);
     }
     if (fetch === undefined) throw new TypeError('The default export has no fetch function.');
     const parts: FormEntry[] = [

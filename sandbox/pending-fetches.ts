@@ -2,6 +2,8 @@
  * The fetches of one call: those without an answer, and a FIFO queue of those that wait because as
  * many as the limit allows are in flight.
  *
+ * Operations of storage wait in the same way (`storage.ts`).
+ *
  * Counts inside the isolate, because each fetch beyond would already hold memory outside its heap.
  */
 import type { Place } from './web/console/error-stack.ts';
@@ -11,9 +13,12 @@ import { abort } from './web/lazy.ts';
 import { List, push } from './web/list.ts';
 import { MapIntrinsic, mapForEach, PromiseIntrinsic } from './web/primordials.ts';
 
+/** The answer to an operation of storage: JSON, and the value that was read. */
+export type Stored = readonly [answer: string, value: ArrayBuffer | undefined];
+
 /** A fetch that waits for the head of its answer. */
-export interface PendingFetch {
-  resolve(response: Response): void;
+export interface PendingFetch<Answer = Response> {
+  resolve(response: Answer): void;
   reject(reason: unknown): void;
   /** Stops listening to the request's signal, which may outlive the fetch. */
   readonly unwatch: (() => void) | undefined;
@@ -33,13 +38,13 @@ interface QueuedFetch {
   aborted: boolean;
 }
 
-export class PendingFetches {
+export class PendingFetches<Answer = Response> {
   /** Fetches of the call so far; the last one's id. */
   begun = 0;
   /** Fetches that are sent and have no answer. */
   inFlight = 0;
   /** By id. */
-  readonly pending: Map<number, PendingFetch> = new MapIntrinsic();
+  readonly pending: Map<number, PendingFetch<Answer>> = new MapIntrinsic();
   #queue = new List<QueuedFetch>();
   #first = 0;
 

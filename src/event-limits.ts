@@ -76,6 +76,16 @@ export const EVENT_LIMITS = {
     default: 128 * KIB,
     about: 'one stored value: its bytes, or its JSON; beyond this, 413',
     met: ['The value has #', 'The value is too large'],
+    isLowerable: true,
+    isOfIsolate: true,
+    endsCall: false,
+  },
+  storageOperationsPerCall: {
+    default: 1_000,
+    about: 'operations of storage of one call by the SDK, one for each key',
+    isLowerable: true,
+    isOfIsolate: true,
+    endsCall: false,
   },
   storageBytes: {
     default: 10 * MIB,

@@ -9,15 +9,19 @@ import type { Context } from './context.ts';
 import type { Envelope } from './envelope.ts';
 import type { Environment } from './environment.ts';
 import { sdkEnvironment } from './sdk-environment.ts';
+import { type RunStorage, Storage } from './storage.ts';
 
 let environmentOf: (context: CallContext) => Environment;
 let apiOf: (context: CallContext) => Api;
+let storageOf: (context: CallContext) => Storage;
 let integrationOf: (context: CallContext) => Context['integration'];
 
 class CallContext {
   readonly #envelope: Pick<Envelope, 'environment'>;
   #environment: Environment | undefined;
   #api: Api | undefined;
+  readonly #runStorage: RunStorage | undefined;
+  #storage: Storage | undefined;
   #integration: Context['integration'] | undefined;
   readonly waitUntil: Context['waitUntil'];
 
@@ -30,14 +34,26 @@ class CallContext {
       context.#api ??= new Api(environmentOf(context));
       return context.#api;
     };
+    storageOf = (context) => {
+      context.#storage ??= new Storage(context.#runStorage, 'installation');
+      return context.#storage;
+    };
     integrationOf = (context) => {
-      context.#integration ??= { queueTask: (queued) => apiOf(context).queueTask(queued) };
+      context.#integration ??= {
+        storage: new Storage(context.#runStorage, 'integration'),
+        queueTask: (queued) => apiOf(context).queueTask(queued),
+      };
       return context.#integration;
     };
   }
 
-  constructor(envelope: Pick<Envelope, 'environment'>, waitUntil: Context['waitUntil']) {
+  constructor(
+    envelope: Pick<Envelope, 'environment'>,
+    waitUntil: Context['waitUntil'],
+    runStorage: RunStorage | undefined,
+  ) {
     this.#envelope = envelope;
+    this.#runStorage = runStorage;
     this.waitUntil = waitUntil;
     // Own members, so that authors can copy a context with `{ ...context }`. All contexts share the
     // getters: with functions of its own, each would have a shape of its own, which costs more than
@@ -59,6 +75,12 @@ const LAZY = {
       return apiOf(this);
     },
   },
+  storage: {
+    enumerable: true,
+    get(this: CallContext) {
+      return storageOf(this);
+    },
+  },
   integration: {
     enumerable: true,
     get(this: CallContext) {
@@ -67,8 +89,12 @@ const LAZY = {
   },
 };
 
-/** @param envelope its `environment` is read once at most, and changed */
+/**
+ * @param envelope its `environment` is read once at most, and changed
+ * @param runStorage the platform's function for storage, where it has one
+ */
 export const callContext = (
   envelope: Pick<Envelope, 'environment'>,
   waitUntil: Context['waitUntil'],
-): Context => new CallContext(envelope, waitUntil) as unknown as Context;
+  runStorage?: RunStorage,
+): Context => new CallContext(envelope, waitUntil, runStorage) as unknown as Context;

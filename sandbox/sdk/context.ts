@@ -2,6 +2,7 @@
 import type { Api, QueuedTask } from './api.ts';
 import type { Environment } from './environment.ts';
 import type { AccountConfiguration, Configuration } from './manifest-types.ts';
+import type { Storage } from './storage.ts';
 
 /**
  * What a handler receives beside its request or event (docs/contract/calls.md#routing).
@@ -13,8 +14,23 @@ export interface Context<C extends Configuration = AccountConfiguration> {
   readonly environment: Environment<C>;
   /** Client of the platform's API, with the runtime tokens of this call. */
   readonly api: Api;
+  /**
+   * Values of the installation: what code stores here, every later call of the installation, its
+   * spaces and its sites finds (docs/contract/storage.md).
+   *
+   * @example
+   * const seen = await context.storage.get<string>('cursor');
+   * await context.storage.put('cursor', next);
+   * const visits = await context.storage.increment('visits');
+   */
+  readonly storage: Storage;
   /** What the integration may do with itself. */
   readonly integration: {
+    /**
+     * Values of the integration, which all its installations share, also those of other
+     * organizations.
+     */
+    readonly storage: Storage;
     /**
      * Queues a task: later, the platform calls `task` of the integration with it, for the target of
      * this call, at least once (docs/contract/tasks.md).

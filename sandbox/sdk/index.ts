@@ -84,6 +84,16 @@ export type {
 export { getOAuthToken } from './oauth-token.ts';
 export { type RecentIds, recentIds } from './recent-ids.js';
 export {
+  type JsonValue,
+  type ListOptions,
+  type PutOptions,
+  type StorableValue,
+  type Storage,
+  StorageError,
+  type StoredEntry,
+  type StoredKey,
+} from './storage.ts';
+export {
   endpointPath,
   endpointURL,
   type QueryValue,

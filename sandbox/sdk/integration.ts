@@ -23,6 +23,7 @@ import type {
 } from './event.ts';
 import { ExposableError } from './exposable-error.ts';
 import type { AccountConfiguration, Configuration } from './manifest-types.ts';
+import type { RunStorage } from './storage.ts';
 
 /**
  * A global of the platform: logs the stack with the author's lines, and marks the call as failed.
@@ -94,6 +95,8 @@ interface Execution {
    * Undefined if the event describes no request. Only this platform has this member.
    */
   request?(described: FetchEvent['request'] | undefined): Request | undefined;
+  /** Runs an operation of storage. Only this platform has this member. */
+  readonly storage?: RunStorage;
 }
 
 /** The default export of a script (docs/contract/runtime.md#default-export). */
@@ -218,7 +221,7 @@ function handledEvents({ events, named, contentSources }: Routes): string[] {
 
 /** Routes one envelope. An error of a handler becomes an answer. */
 async function answer(routes: Routes, envelope: Envelope, execution: Execution): Promise<Response> {
-  const context = callContext(envelope, (promise) => execution.waitUntil(promise));
+  const context = callContext(envelope, (promise) => execution.waitUntil(promise), execution.storage);
   const event = envelope.event as { readonly type: string };
   try {
     switch (event.type) {

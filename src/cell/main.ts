@@ -109,6 +109,9 @@ class Cell {
       case 'fetch-failed':
         isolates.receive(['fetch-failed', message.id, message.stream, message.message]);
         break;
+      case 'stored':
+        isolates.receive(storedEntry(message, body));
+        break;
       case 'script':
         isolates.script(message.script, body.toString('utf8'));
         break;
@@ -224,6 +227,11 @@ function fetchedEntry(message: Extract<HostMessage, { t: 'fetched' }>, body: Buf
   const whole = body.byteLength > 0 ? body : undefined;
   return ['fetched', id, stream, status, statusText, url, redirected, flat, whole, more === true];
 }
+
+const storedEntry = (
+  { id, operation, answer }: Extract<HostMessage, { t: 'stored' }>,
+  body: Buffer,
+): StreamEntry => ['stored', id, operation, answer, body.byteLength > 0 ? body : undefined];
 
 /** Splits concatenated texts. @param lengths of each, in bytes */
 function textsOf(bytes: Buffer, lengths: readonly number[]): string[] {

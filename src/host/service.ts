@@ -321,6 +321,7 @@ function startCalls(
     limits,
     observer: callLog,
     egress,
+    storage: store.storage,
     load,
     cellFor: (id, target) => pool.cellFor(id, target),
     refusal: (id) => pool.refusal(id),

@@ -59,6 +59,8 @@ export type Entry<Body = ArrayBuffer> =
     ]
   /** A fetch failed. */
   | [kind: 'fetch-failed', call: number, stream: number, message: string]
+  /** The answer to an operation of storage, JSON, and the value that was read. */
+  | [kind: 'stored', call: number, operation: number, answer: string, value: Body | undefined]
   /** A timer is due. */
   | [kind: 'timer', call: number, timer: number]
   /**
@@ -121,6 +123,8 @@ export type Emission =
       more: boolean,
       whole: boolean,
     ]
+  /** An operation of storage: a `StoreMessage` of the wire, and the value to store. */
+  | [kind: 'store', call: number, operation: number, request: string, value: string | ArrayBuffer | undefined]
   /** The call is over: its response has more bytes than its limit. */
   | [kind: 'large', call: number, length: number]
   /** The call is over. Without an earlier `respond`, it threw before it could answer. */

@@ -51,6 +51,12 @@ export function parseCellMessage(head: unknown): CellMessage | undefined {
       return parseStream(head['t'], head);
     case 'fetch':
       return parseFetch(head);
+    case 'store': {
+      const { id, operation, request } = head;
+      return isId(id) && isCount(operation) && isText(request, WIRE_BOUNDS.storeChars)
+        ? { t: 'store', id, operation, request }
+        : undefined;
+    }
     case 'end': {
       const end = parseEnd(head['end']);
       return isId(head['id']) && end ? { t: 'end', id: head['id'], end } : undefined;

@@ -118,6 +118,8 @@ export type HostMessage =
     }
   /** A fetch failed; the message is for the tenant. */
   | { t: 'fetch-failed'; id: number; stream: number; message: string }
+  /** The answer to a `store`. Bytes: the value that was read. */
+  | { t: 'stored'; id: number; operation: number; answer: string }
   /** The caller of this call has left. */
   | { t: 'cancel'; id: number }
   /** Bytes: the source of a script, in answer to `need`. */
@@ -164,6 +166,20 @@ export interface FetchMessage {
 }
 
 /**
+ * An operation of storage. `request` is JSON, which `calls/call-storage.ts` reads. Bytes: the value
+ * to store.
+ */
+export interface StoreMessage {
+  t: 'store';
+  id: number;
+  operation: number;
+  request: string;
+}
+
+/** Operations of storage of one call that wait for their answers; further ones queue. */
+export const STORE_IN_FLIGHT_MAX = 32;
+
+/**
  * A body follows; `whole`: it is complete in the isolate, and the host collects it before it
  * answers.
  */
@@ -182,6 +198,7 @@ export interface ResponseHead {
 export type CellMessage =
   | StreamMessage
   | FetchMessage
+  | StoreMessage
   | { t: 'ready' }
   | { t: 'need'; script: string }
   /** Bytes: the text of one log line of a call. */
@@ -258,6 +275,8 @@ export const WIRE_BOUNDS = {
   /** Streams of one call. */
   streams: 10_000,
   urlChars: 64 * 1024,
+  /** Of the request of an operation of storage, which holds a key or a cursor. */
+  storeChars: 16 * 1024,
   /** Of a reason phrase; a longer one is not sent. */
   reasonChars: 256,
   names: 1_000,

@@ -79,6 +79,13 @@ async function handle(kind, execution) {
     case 'memory': await quiet(() => new ArrayBuffer(2 ** 30)); return new own.Response('m');
     case 'job': await quiet(() => crypto.subtle.digest('SHA-256', new own.Uint8Array(4)));
     case 'requests': await quiet(() => new own.URL('http://b\\u00fccher.example/')); await quiet(() => crypto.getRandomValues(new own.Uint8Array(8))); return new own.Response('q');
+    case 'stores': {
+      const { storage } = execution;
+      const asked = '{"do":"put"}';
+      for (const [request, value] of [[asked, 'text'], [asked, new own.Uint8Array(3).buffer], [trap, trap], [asked, trap], [asked, [trap]], [asked, { toString: () => trap, byteLength: 3 }]])
+        void quiet(() => storage(request, value));
+      return new own.Promise(() => {});
+    }
     case 'fetches': {
       const sends = [
         () => fetch('http://a.example/', { method: 'POST', body: 'text', headers: { a: 'b' } }),
@@ -155,6 +162,7 @@ async function walk(hostile: string): Promise<Walked> {
       await send('credit', id, 0, 4);
       await send('done', id, 1, '{}', bytes());
       await send('timer', id, 1);
+      for (let operation = 1; operation <= 6; operation++) await send('stored', id, operation, '{}', bytes());
       const head = [200, 'OK', 'http://a.example/', false, 'content-type\ntext/plain'];
       for (let stream = 1; stream <= 6; stream++) {
         await send('fetched', id, stream, ...head, undefined, true);

@@ -3597,6 +3597,8 @@ export interface LimitValues {
   readonly logBytesPerCall: number;
   readonly callsInFlightPerInstallation: number;
   readonly callsWaitingPerInstallation: number;
+  readonly storageValueBytes: number;
+  readonly storageOperationsPerCall: number;
   readonly storageBytes: number;
   readonly storageKeys: number;
 }

@@ -2,7 +2,7 @@
  * Receives the events of an isolate's calls: answers, ends, log lines. Implemented by the cell,
  * which sends them to the host.
  */
-import type { CallEnd, FetchMessage, LogLevel, StreamMessage } from '../../protocol/wire.ts';
+import type { CallEnd, FetchMessage, LogLevel, StoreMessage, StreamMessage } from '../../protocol/wire.ts';
 import type { Answer, CellCall } from './cell-call.ts';
 
 export interface CallListener {
@@ -10,8 +10,8 @@ export interface CallListener {
   /** With `end`, the call is over too. */
   answered(call: CellCall, answer: Answer, end?: CallEnd): void;
   ended(call: CellCall, end: CallEnd): void;
-  /** A fetch, or a part of a stream, for the host. */
-  sent(message: FetchMessage | StreamMessage, bytes: Buffer): void;
+  /** A fetch, an operation of storage, or a part of a stream, for the host. */
+  sent(message: FetchMessage | StoreMessage | StreamMessage, bytes: Buffer): void;
   /** The tenant has seen the call, and no message about it has been sent to the host yet. */
   begun(call: CellCall): void;
 }

@@ -12,10 +12,12 @@ const REJECTIONS_LOGGED = 16;
 /** CPU for code that runs because its call has ended: handlers of `abort`, `catch` blocks. */
 const AFTER_END_CPU_NS = 100 * NS_PER_MS;
 
-/** An entry that carries a part of a stream, or the answer to a fetch. */
+/**
+ * An entry that carries a part of a stream, or the answer to a fetch or to an operation of storage.
+ */
 export type StreamEntry = Extract<
   Entry<Uint8Array>,
-  [kind: 'chunk' | 'close' | 'credit' | 'drop' | 'fetched' | 'fetch-failed', ...rest: unknown[]]
+  [kind: 'chunk' | 'close' | 'credit' | 'drop' | 'fetched' | 'fetch-failed' | 'stored', ...rest: unknown[]]
 >;
 
 /** Why a call is ended. */

@@ -14,6 +14,7 @@ import {
   type ScriptExports,
   STREAM_CHUNK_BYTES_MAX,
   STREAM_CHUNKS_IN_FLIGHT,
+  type StoreMessage,
   type StreamMessage,
   WIRE_BOUNDS,
 } from '../../protocol/wire.ts';
@@ -66,6 +67,22 @@ export function readFetch(
     message: { t: 'fetch', id, stream, method, url, redirect: mode, headers: pairs, body: form },
     bytes,
   };
+}
+
+/**
+ * @param valueBytesMax the prelude keeps this bound
+ * @returns undefined where any part is malformed
+ */
+export function readStore(
+  id: number,
+  [, , operation, request, value]: EmissionOf<'store'>,
+  valueBytesMax: number,
+): Outgoing<StoreMessage> | undefined {
+  const bytes = readBody(value);
+  if (!isInteger(operation) || operation < 0 || bytes === undefined) return undefined;
+  if (typeof request !== 'string' || request.length > WIRE_BOUNDS.storeChars) return undefined;
+  if (bytes.byteLength > valueBytesMax) return undefined;
+  return { message: { t: 'store', id, operation, request }, bytes };
 }
 
 /** @returns undefined where any part is malformed. */

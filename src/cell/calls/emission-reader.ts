@@ -1,6 +1,6 @@
 /**
- * Reads the emissions of one isolate: passes answers, streams, fetches and log lines of its open
- * calls on to the host, sets their timers and starts their Web Crypto jobs.
+ * Reads the emissions of one isolate: passes answers, streams, fetches, operations of storage and
+ * log lines of its open calls on to the host, sets their timers and starts their Web Crypto jobs.
  *
  * The sender is hostile. No object of the tenant is read: emissions are strings, numbers and
  * buffers, each checked before it counts. An emission of a call that is over is dropped. What
@@ -13,6 +13,7 @@ import {
   LOG_LEVELS,
   type LogLevel,
   type Outcome,
+  type StoreMessage,
   type StreamMessage,
 } from '../../protocol/wire.ts';
 import type { CryptoJobs } from '../crypto/crypto-jobs.ts';
@@ -24,6 +25,7 @@ import {
   type Outgoing,
   readAnswer,
   readFetch,
+  readStore,
   readStream,
   UNSENDABLE,
 } from './emission-check.ts';
@@ -92,6 +94,12 @@ export class EmissionReader {
         return call.isRefused(emission[2]) ? undefined : this.#send(call, readStream(call.id, emission));
       case 'fetch':
         return this.#fetch(call, emission);
+      case 'store': {
+        // The host does not know the call of a script that is loading.
+        const { storageValueBytes } = this.#limits;
+        const isLoading = call === this.#calls.loader;
+        return isLoading ? undefined : this.#send(call, readStore(call.id, emission, storageValueBytes));
+      }
       case 'end':
         return this.#calls.finish(call, emission[2], boundedText(emission[3]));
       case 'log':
@@ -125,7 +133,7 @@ export class EmissionReader {
     this.#listener.log(target, level, text);
   }
 
-  #send(call: CellCall, outgoing: Outgoing<FetchMessage | StreamMessage> | undefined): void {
+  #send(call: CellCall, outgoing: Outgoing<FetchMessage | StoreMessage | StreamMessage> | undefined): void {
     if (outgoing === undefined) return;
     call.isReported = true;
     this.#listener.sent(outgoing.message, outgoing.bytes);

@@ -42,6 +42,7 @@ export interface DispatchDeps {
   readonly limits: Limits;
   readonly observer: CallObserver;
   readonly egress: Pick<Egress, 'fetch'>;
+  readonly storage: RunningCallDeps['storage'];
   readonly load: Pick<HeavyInstallations, 'add'>;
   /** The cell that an installation runs in; an error where there is none for it. */
   cellFor(tenant: string, target: Pick<Target, 'organization' | 'integration'>): CellProcess | AnnexError;
@@ -66,6 +67,7 @@ export class Dispatch {
     this.#breaker = new CircuitBreaker(deps.limits);
     this.#running = {
       egress: deps.egress,
+      storage: deps.storage,
       observer: deps.observer,
       collecting: new IncomingBodies(),
       refusals: new RefusalPace(),

@@ -15,6 +15,7 @@ import type {
   LogLevel,
   Outcome,
   ResponseHead,
+  StoreMessage,
   StreamMessage,
 } from '../../protocol/wire.ts';
 import type { CellProcess } from '../cells/cell-process.ts';
@@ -22,6 +23,7 @@ import type { CellTask, OtherMessage } from '../cells/in-flight-task.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { Caller, CallObserver, CallResponse, CallResult, Envelope } from './call.ts';
 import { type CallFetchDeps, PendingFetches } from './call-fetches.ts';
+import { CallStorage, type CallStorageDeps } from './call-storage.ts';
 import { CallStreams } from './call-streams.ts';
 import type { IncomingBodies } from './incoming-body.ts';
 import { limitMet, platformFault } from './outcome.ts';
@@ -37,6 +39,7 @@ const PLATFORM: Outcome = 'internalError';
 export interface RunningCallDeps {
   readonly egress: Pick<Egress, 'fetch'>;
   readonly observer: Pick<CallObserver, 'log'>;
+  readonly storage: CallStorageDeps['storage'];
   /** Bodies of all calls that arrive in pieces. */
   readonly collecting: IncomingBodies;
   /** The rate of refused fetches. */
@@ -171,6 +174,10 @@ export class RunningCall implements CellTask {
     return this.#open().fetch(message, body);
   }
 
+  store(message: StoreMessage, value: Buffer): boolean {
+    return this.#open().store(message, value);
+  }
+
   end(end: CallEnd): void {
     this.caller.onLeft = undefined;
     if (end.outcome === 'exceededWallTime') this.#logWaiting();
@@ -231,6 +238,8 @@ export class RunningCall implements CellTask {
       generation: this.caller.generation,
       limits: this.target.limits,
       send: (message, ...bytes) => this.#send(message, ...bytes),
+      storage: this.#deps.storage,
+      target: this.target,
       log: (level, text) => this.log(level, text),
     });
     return this.#traffic;
@@ -241,7 +250,7 @@ export class RunningCall implements CellTask {
 const isUnloaded = ({ outcome, limit }: CallEnd): boolean =>
   outcome === 'internalError' && limit !== undefined;
 
-/** The end of a call with the limits that its fetches have met on the host. */
+/** The end of a call with the limits that it has met on the host. */
 const withMet = (end: CallEnd, met: ReadonlySet<LimitName> | undefined): CallEnd =>
   met && met.size > 0 ? { ...end, met: [...(end.met ?? []), ...met] } : end;
 
@@ -254,17 +263,18 @@ function unanswered(end: CallEnd, limits: Limits): CallResult {
 /** The call's own streams: its upload one way, its answer the other. */
 const OWN_STREAM = 0;
 
-/** What its fetches need, except the streams, which are made here. */
-type CallTrafficDeps = Omit<CallFetchDeps, 'streams'>;
+/** What its fetches and its storage need, except the streams, which are made here. */
+type CallTrafficDeps = Omit<CallFetchDeps, 'streams'> & CallStorageDeps;
 
 /**
- * The streams and fetches of one call: its upload, its streamed answer, its outbound requests. Made
- * when the first of them begins.
+ * The streams, fetches and operations of storage of one call: its upload, its streamed answer, its
+ * outbound requests. Made when the first of them begins.
  */
 export class CallTraffic {
   readonly #deps: CallTrafficDeps;
   #streams: CallStreams | undefined;
   #fetches: PendingFetches | undefined;
+  #storage: CallStorage | undefined;
 
   constructor(deps: CallTrafficDeps) {
     this.#deps = deps;
@@ -302,14 +312,21 @@ export class CallTraffic {
     return this.#fetches.begin(message, body);
   }
 
-  /** Limits that its fetches have met. */
-  get met(): ReadonlySet<LimitName> | undefined {
-    return this.#fetches?.met;
+  /** Begins an operation of storage. @returns false where the cell broke a rule */
+  store(message: StoreMessage, value: Buffer): boolean {
+    this.#storage ??= new CallStorage(this.#deps);
+    return this.#storage.begin(message, value);
   }
 
-  /** The error with which one of its fetches has failed for a reason of the platform. */
+  /** Limits that its fetches and its storage have met. */
+  get met(): ReadonlySet<LimitName> | undefined {
+    const [one, other] = [this.#fetches?.met, this.#storage?.met];
+    return one && other ? one.union(other) : (one ?? other);
+  }
+
+  /** The error with which one of them has failed for a reason of the platform. */
   get faultCode(): ErrorCode | undefined {
-    return this.#fetches?.faultCode;
+    return this.#fetches?.faultCode ?? this.#storage?.faultCode;
   }
 
   /** Its fetches that have no answer yet, in words. */
@@ -320,6 +337,7 @@ export class CallTraffic {
   /** The call is over: ends its fetches and streams. */
   end(outcome: Outcome): void {
     this.#fetches?.end();
+    this.#storage?.end();
     this.#streams?.end(outcome);
   }
 

@@ -349,6 +349,8 @@ function cellLimits(limits: Limits): CellLimits {
     fetchesPerCall: limits.fetchesPerCall,
     fetchesInFlightPerCall: limits.fetchesInFlightPerCall,
     fetchRequestBodyBytes: limits.fetchRequestBodyBytes,
+    storageOperationsPerCall: limits.storageOperationsPerCall,
+    storageValueBytes: limits.storageValueBytes,
     isolateHeapMib: limits.isolateHeapMib,
     timersPerCall: limits.timersPerCall,
     logLinesPerCall: limits.logLinesPerCall,

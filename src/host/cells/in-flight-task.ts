@@ -15,6 +15,7 @@ import type {
   LogLevel,
   ResponseHead,
   ScriptExports,
+  StoreMessage,
   StreamMessage,
 } from '../../protocol/wire.ts';
 import type { CellProcess } from './cell-process.ts';
@@ -56,6 +57,8 @@ export interface CellTask {
   stream?(message: StreamMessage, bytes: Buffer): boolean;
   /** A fetch begins. @returns false where the cell broke a rule of fetches */
   fetch?(message: FetchMessage, body: Buffer): boolean;
+  /** An operation of storage. @returns false where the cell broke a rule of them */
+  store?(message: StoreMessage, value: Buffer): boolean;
   /**
    * The task had not begun when its cell died, and no other cell may have it. Ends it, instead of
    * `end`.

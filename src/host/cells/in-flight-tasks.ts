@@ -76,6 +76,8 @@ export class InFlightTasks {
         return task.stream?.(message, body) === true ? undefined : 'violated the protocol of a stream';
       case 'fetch':
         return task.fetch?.(message, body) === true ? undefined : 'sent more fetches than allowed';
+      case 'store':
+        return task.store?.(message, body) === true ? undefined : 'sent more of storage than allowed';
       case 'end':
         return this.#finish(message.id, inFlight, message.end);
       case 'probed':

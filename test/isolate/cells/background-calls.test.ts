@@ -2,6 +2,7 @@
  * Background calls in a cell: foreground calls go first, also where isolates have to be made for
  * hundreds of the others.
  */
+
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CellCall } from '../../../src/cell/calls/cell-call.ts';
 import { IsolateCalls } from '../../../src/cell/calls/isolate-calls.ts';
@@ -14,6 +15,7 @@ import { CellLauncher } from '../../../src/host/launch/cell-launch.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 import type { Target } from '../../../src/model/target.ts';
 import { cellSources } from '../../support/built-once.ts';
+import { NO_STORAGE } from '../../support/store/temporary-store.ts';
 
 const QUEUED = 120;
 
@@ -111,6 +113,7 @@ async function dispatching(limits: Partial<Limits> = {}) {
       ...{ shed: silent, cooling: silent, turnedAway: silent },
     },
     egress: { fetch: () => Promise.reject(new Error('Nothing is fetched here.')) },
+    storage: NO_STORAGE,
     load: { add: silent },
     cellFor: () => cell,
   });

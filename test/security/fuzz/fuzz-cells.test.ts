@@ -1,6 +1,7 @@
 /**
  * Cells that send random frames over the real pipe: the host survives, and every call ends once.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,6 +20,7 @@ import { CALL_ID, CELL_MESSAGES, frame, OWNER } from '../../support/cells/cell-m
 import { type Chance, fuzz } from '../../support/fuzz/fuzz.ts';
 import { mutateBytes, mutateJson } from '../../support/fuzz/mutations.ts';
 import { newEgress } from '../../support/http/egress.ts';
+import { NO_STORAGE } from '../../support/store/temporary-store.ts';
 
 const FRAMES_PER_CELL = 80;
 const CALLS = [CALL_ID, CALL_ID + 1, CALL_ID + 2];
@@ -99,6 +101,8 @@ test('whatever a cell sends, the host ends each of its calls once, and blames on
       CALLS.forEach((id, index) => {
         const traffic = new CallTraffic({
           ...{ id, egress, owner: OWNER, organization: 'acme', limits: DEFAULT_LIMITS, collecting, refusals },
+          storage: NO_STORAGE,
+          target: { integration: 'own', since: 0, installationId: OWNER, limits: DEFAULT_LIMITS },
           log: () => undefined,
           send: (message, ...bytes) => cell.send(message, ...bytes),
         });
@@ -119,6 +123,7 @@ test('whatever a cell sends, the host ends each of its calls once, and blames on
             },
             stream: (message, bytes) => traffic.stream(message, bytes),
             fetch: (message, bytes) => traffic.fetch(message, bytes),
+            store: (message, bytes) => traffic.store(message, bytes),
             end: () => {
               ends[index] = (ends[index] ?? 0) + 1;
               traffic.end('ok');

@@ -99,6 +99,7 @@ const MEMBERS: Record<CellMessage['t'] | 'end of a call' | 'exports', readonly s
   credit: ['t', 'id', 'stream', 'chunks'],
   drop: ['t', 'id', 'stream'],
   fetch: ['t', 'id', 'stream', 'method', 'url', 'redirect', 'headers', 'body'],
+  store: ['t', 'id', 'operation', 'request'],
   end: ['t', 'id', 'end'],
   probed: ['t', 'id', 'end', 'exports'],
   pulse: ['t', 'isolates', 'stuck', 'heapMib'],

@@ -16,6 +16,7 @@ import { installed } from '../../support/store/installed.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import {
   CLOCK,
+  NO_STORAGE,
   OPERATOR,
   storeOptions,
   temporaryFolder,
@@ -46,6 +47,7 @@ function workerOf(store: Store) {
     limits: DEFAULT_LIMITS,
     observer: journal,
     egress: { fetch: () => Promise.reject(new Error('Nothing is fetched here.')) },
+    storage: NO_STORAGE,
     load: { add: () => undefined },
     cellFor: () => new AnnexError('INSTALLATION_QUARANTINED', 'No cell.', { retryAfterS: 3 }),
   });

@@ -42,6 +42,7 @@ export const CELL_MESSAGES: readonly CellMessage[] = [
     },
     ...{ headers: HEADERS, body: 'stream' },
   },
+  { t: 'store', id: CALL_ID, operation: 1, request: '{"do":"get","key":"a","area":"installation"}' },
   { t: 'end', id: CALL_ID, end: END },
   { t: 'begun', id: CALL_ID },
   { t: 'stuck', owner: 'ins_own' },

@@ -31,7 +31,14 @@ import type { WrittenSchedule } from '../../../src/model/retry-schedule.ts';
 import { putEmptyDatabase } from '../store/empty-database.ts';
 import { publication } from '../store/installed.ts';
 import { targetsOf } from '../store/targets.ts';
-import { manifestYaml, OPERATOR, parsed, storeOptions, temporaryFolder } from '../store/temporary-store.ts';
+import {
+  manifestYaml,
+  NO_STORAGE,
+  OPERATOR,
+  parsed,
+  storeOptions,
+  temporaryFolder,
+} from '../store/temporary-store.ts';
 import { databaseIdle } from '../store/test-engine.ts';
 
 interface Timer {
@@ -265,6 +272,7 @@ export class Delivering {
       limits,
       observer: callLog,
       egress: { fetch: () => Promise.reject(new Error('Nothing is fetched here.')) },
+      storage: NO_STORAGE,
       load: { add: () => undefined },
       cellFor: () => new AnnexError('INSTALLATION_QUARANTINED', 'No cell.', { retryAfterS: 3 }),
     });

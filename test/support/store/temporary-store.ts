@@ -63,6 +63,10 @@ export function storeOptions(folder: string, limits: Partial<Limits> = {}): Stor
   };
 }
 
+const nothingStored = () => Promise.reject(new Error('Nothing is stored here.'));
+/** For calls that use no storage. */
+export const NO_STORAGE = { get: nothingStored, change: nothingStored, list: nothingStored };
+
 /** The operator, as an external caller. */
 export const OPERATOR: Actor = {
   principal: { kind: 'admin', tokenId: 'tok_operator' },

@@ -153,8 +153,9 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'stored-values',
     'hostile values are refused by name, and one beyond storageValueBytes',
   ],
-  storageBytes: ['storage', 'storageKeys and storageBytes: the quota is exact with changes at once'],
-  storageKeys: ['storage', 'storageKeys and storageBytes: the quota is exact with changes at once'],
+  storageOperationsPerCall: ['sdk/storage', 'storageOperationsPerCall: the maximum is done'],
+  storageBytes: ['storage/storage', 'storageKeys and storageBytes: the quota is exact with changes at once'],
+  storageKeys: ['storage/storage', 'storageKeys and storageBytes: the quota is exact with changes at once'],
   webhookPayloadBytes: [
     'handler-delivery',
     'webhookPayloadBytes: a payload that is %s has a maximum size, met exactly',
