@@ -189,7 +189,7 @@ export interface ApiRoutes {
   'POST /integrations/{name}/installations/{id}/spaces/{space}/webhook-test': {
     readonly body?: {
       /** A type that the configuration selects; if absent, the first of them. */
-      readonly type?: 'space_content_updated';
+      readonly type?: string;
     };
     readonly answer: ApiWebhookTest;
   };
@@ -197,7 +197,7 @@ export interface ApiRoutes {
   'POST /integrations/{name}/installations/{id}/sites/{site}/webhook-test': {
     readonly body?: {
       /** A type that the configuration selects; if absent, the first of them. */
-      readonly type?: 'site_view' | 'page_feedback';
+      readonly type?: string;
     };
     readonly answer: ApiWebhookTest;
   };

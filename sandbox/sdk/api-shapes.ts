@@ -278,6 +278,8 @@ export interface ApiConfigurationForm {
     readonly default?: unknown;
     /** Options of a dropdown. */
     readonly enum?: readonly string[];
+    /** Option → its title, where options have titles. */
+    readonly titles?: Readonly<Record<never, never>>;
     /** Several options may be chosen: the value is a list. */
     readonly multiple?: boolean;
     /** The integration supplies the options, at `…/completions`. */

@@ -177,8 +177,28 @@ interface Feedback {
   };
 }
 
+/**
+ * An event of a type that the product has declared (docs/contract/events.md#declared-types).
+ *
+ * @typeParam Data what the schema of the type says. `annex types` writes it
+ */
+export interface ProductEvent<Type extends string = string, Data = unknown> extends EventBase<Type> {
+  /** Id of the installation that the call is for. */
+  readonly installationId: string;
+  /** The organization that it happened in. */
+  readonly organizationId: string;
+  /** When the event was accepted, as RFC 3339. */
+  readonly createdAt: string;
+  /** What happened. */
+  readonly data: Data;
+}
+
 /** Event name → event: what the handlers in `events` receive. */
 export interface RuntimeEvents {
+  /** Types of the product, such as `invoice.paid`; or several of them, such as `invoice.*`. */
+  [type: `${string}.${string}`]: ProductEvent;
+  /** Every type of the product that has no handler of its own. */
+  '*': ProductEvent;
   /** A component was rendered. Its answer does not wait for this handler. */
   ui_render: UIRenderedEvent;
   /** The integration was installed, or the configuration or status of the installation changed. */

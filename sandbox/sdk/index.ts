@@ -52,6 +52,7 @@ export type {
   Auth,
   ContentComputeEvent,
   FetchEvent,
+  ProductEvent,
   PublishedScriptEvent,
   RenderContext,
   RuntimeEvents,

@@ -79,6 +79,9 @@ export interface IntegrationDefinition<C extends Configuration = AccountConfigur
    * Event name → a handler, or several that run at the same time. A result counts only if it is
    * made by `deliverTo`. A handler that throws fails its delivery and is not called again for it
    * (docs/contract/events.md#handler-delivery). Posted types need a scope in the manifest.
+   *
+   * Of the types that the product has declared, a name may be the beginning of several,
+   * `invoice.*`, or `*`. The narrowest name of an event wins.
    */
   readonly events?: {
     readonly [Name in keyof RuntimeEvents]?:
@@ -341,8 +344,20 @@ async function runHandlers(
   context: Context,
 ): Promise<readonly unknown[] | undefined> {
   const handler = named.get(event.type);
-  const handlers = handler === undefined ? events.get(event.type) : [handler];
+  const handlers = handler === undefined ? handlersOf(events, event) : [handler];
   return handlers && runAll(handlers, event, context);
+}
+
+/** Of an event of the product, also those of the narrowest beginning of its type. */
+function handlersOf(events: Routes['events'], event: { readonly type: string }) {
+  const own = events.get(event.type);
+  if (own !== undefined || !('organizationId' in event && 'data' in event)) return own;
+  const groups = event.type.split('.');
+  while (groups.pop() !== undefined && groups.length > 0) {
+    const found = events.get(`${groups.join('.')}.*`);
+    if (found !== undefined) return found;
+  }
+  return events.get('*');
 }
 
 const unhandled = (type: string): Response => text(`Integration does not handle "${type}" events`, 406);

@@ -8,6 +8,7 @@ import { call } from '../cli/commands/call.ts';
 import { completionsOf } from '../cli/commands/completions.ts';
 import { configure } from '../cli/commands/configure.ts';
 import { deliveries } from '../cli/commands/deliveries.ts';
+import { eventTypes } from '../cli/commands/event-types.ts';
 import { helpOf } from '../cli/commands/help.ts';
 import { install, installations, pause, resume, uninstall } from '../cli/commands/installations.ts';
 import { integrations, rollback, versions } from '../cli/commands/integrations.ts';
@@ -49,6 +50,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   call,
   render,
   trigger,
+  eventTypes,
   logs,
   tail,
   deliveries,

@@ -6,7 +6,9 @@
  * Paths of the manifest become URLs only here, and only below the target's own endpoint.
  */
 
-import { configurationAt, type InstallationStatus, type TargetName } from './installation.ts';
+import { type OfferedSettings, offeredSettings } from './event-choices.ts';
+import { type EventCatalog, NO_EVENT_TYPES } from './event-type.ts';
+import type { InstallationStatus, TargetName } from './installation.ts';
 import type { Level } from './level.ts';
 import { type ConfigurationProperty, CREDENTIALS_PROPERTY } from './manifest/configuration.ts';
 import { ENDPOINT_PATH, ENDPOINT_PATH_CHARS_MAX } from './manifest/endpoint-path.ts';
@@ -22,6 +24,8 @@ export interface FormField {
   readonly default?: string | number | boolean | readonly string[];
   /** Choices of a dropdown. */
   readonly enum?: readonly string[];
+  /** Choice → its title, where choices have titles. */
+  readonly titles?: Readonly<Record<string, string>>;
   /** The value is a list of choices. */
   readonly multiple?: true;
   /** The integration supplies the choices; the product requests them at `…/completions`. */
@@ -58,18 +62,42 @@ export interface FormTarget extends TargetName {
   readonly publicEndpoint: string;
 }
 
-/** The form for a target's configuration. */
+/**
+ * The form for a target's configuration.
+ * @param catalog the event types of the product
+ */
 export function configurationForm(
-  manifest: Pick<Manifest, 'configurations'>,
+  manifest: Pick<Manifest, 'configurations' | 'webhook'>,
   target: FormTarget,
+  catalog: EventCatalog = NO_EVENT_TYPES,
 ): ConfigurationForm {
   const { level, status } = target;
-  const schema = configurationAt(manifest, level);
+  const { settings: schema, ...offered } = offeredSettings(manifest, level, catalog);
   if (schema?.componentId !== undefined) return { level, status, componentId: schema.componentId };
   const properties = Object.entries(schema?.properties ?? {}).map(([name, property]) =>
     fieldOf(name, property, schema?.required.includes(name) === true, target),
   );
-  return { level, status, properties };
+  const types = manifest.webhook?.eventTypes;
+  return {
+    level,
+    status,
+    properties: properties.map((field) => (field.name === types ? titled(field, offered) : field)),
+  };
+}
+
+/** The event types that a webhook may select, with their titles. */
+function titled(field: FormField, { titles, deprecated }: Omit<OfferedSettings, 'settings'>): FormField {
+  if (titles === undefined) return field;
+  const chosen: readonly unknown[] = Array.isArray(field.value) ? field.value : [];
+  const offered = (field.enum ?? []).filter((one) => !deprecated?.has(one) || chosen.includes(one));
+  const titleOf = (choice: string) =>
+    `${titles.get(choice) ?? choice}${deprecated?.has(choice) ? ' (deprecated)' : ''}`;
+  const shown = offered.filter((choice) => titles.has(choice));
+  return {
+    ...field,
+    enum: offered,
+    titles: Object.fromEntries(shown.map((choice) => [choice, titleOf(choice)])),
+  };
 }
 
 function fieldOf(

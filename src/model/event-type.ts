@@ -221,6 +221,25 @@ export const reachOf = ({ webhook, scope }: EventType): DeclaredReach => ({
   ...(scope && { scope: scope.name }),
 });
 
+/** An event of a declared type with its sample, as handlers and receivers get it. */
+export const declaredExample = (
+  { name, level, sample = {} }: Pick<EventType, 'name' | 'level' | 'sample'>,
+  event: {
+    readonly eventId: string;
+    readonly organization: string;
+    readonly place: string;
+    readonly createdAt: number;
+  },
+): Readonly<Record<string, unknown>> => ({
+  eventId: event.eventId,
+  type: name,
+  organizationId: event.organization,
+  ...(level === 'space' && { spaceId: event.place }),
+  ...(level === 'site' && { siteId: event.place }),
+  createdAt: new Date(event.createdAt).toISOString(),
+  data: sample,
+});
+
 /** A choice of event types in the settings of a webhook. */
 export interface EventTypeChoice {
   /** Name of a type, or a pattern. */

@@ -762,7 +762,7 @@ export class InstallationsRoutes {
   testWebhook(
     integration: string,
     installationId: string,
-    body: InstallationsTestWebhookBody = {},
+    body: WebhookToTest = {},
     options?: Options,
   ): Reply<WebhookTest> {
     return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/webhook-test', {
@@ -1328,7 +1328,7 @@ export class SpacesRoutes {
     integration: string,
     installationId: string,
     space: string,
-    body: SpacesTestWebhookBody = {},
+    body: WebhookToTest = {},
     options?: Options,
   ): Reply<WebhookTest> {
     return this.#requests.send(
@@ -1855,7 +1855,7 @@ export class SitesRoutes {
     integration: string,
     installationId: string,
     site: string,
-    body: SitesTestWebhookBody = {},
+    body: WebhookToTest = {},
     options?: Options,
   ): Reply<WebhookTest> {
     return this.#requests.send(
@@ -2900,6 +2900,8 @@ export interface ConfigurationField {
   readonly default?: unknown | undefined;
   /** Options of a dropdown. */
   readonly enum?: readonly string[] | undefined;
+  /** Option → its title, where options have titles. */
+  readonly titles?: Readonly<Record<string, string>> | undefined;
   /** Several options may be chosen: the value is a list. */
   readonly multiple?: boolean | undefined;
   /** The integration supplies the options, at `…/completions`. */
@@ -2976,16 +2978,7 @@ export interface DeliveriesListQuery {
   readonly space?: string | undefined;
   /** Id of a space or a site of the host product. */
   readonly site?: string | undefined;
-  readonly type?:
-    | 'space_view'
-    | 'space_content_updated'
-    | 'space_visibility_updated'
-    | 'space_gitsync_started'
-    | 'space_gitsync_completed'
-    | 'site_view'
-    | 'page_feedback'
-    | 'task'
-    | undefined;
+  readonly type?: string | undefined;
   /** Accepted at this time or later. */
   readonly from?: string | undefined;
   /** Accepted before this time. */
@@ -3402,11 +3395,6 @@ export interface InstallationsListStoredKeysQuery {
 export interface InstallationsPutStoredValueQuery {
   /** Seconds until it expires; never, if absent. */
   readonly expiresIn?: number | undefined;
-}
-
-export interface InstallationsTestWebhookBody {
-  /** A type that the configuration selects; if absent, the first of them. */
-  readonly type?: string | undefined;
 }
 
 export interface InstallationsUpdateQuery {
@@ -3927,15 +3915,7 @@ export interface Replay {
   readonly space?: string | undefined;
   /** Id of a space or a site of the host product. */
   readonly site?: string | undefined;
-  readonly type?:
-    | 'space_view'
-    | 'space_content_updated'
-    | 'space_visibility_updated'
-    | 'space_gitsync_started'
-    | 'space_gitsync_completed'
-    | 'site_view'
-    | 'page_feedback'
-    | undefined;
+  readonly type?: string | undefined;
   /** Accepted at this time or later. */
   readonly from?: string | undefined;
   /** Accepted before this time. */
@@ -3999,11 +3979,6 @@ export interface SitesListQuery {
   readonly page?: string | undefined;
   readonly limit?: number | undefined;
   readonly externalId?: string | undefined;
-}
-
-export interface SitesTestWebhookBody {
-  /** A type that the configuration selects; if absent, the first of them. */
-  readonly type?: 'site_view' | 'page_feedback' | undefined;
 }
 
 export interface SitesUpdateQuery {
@@ -4136,11 +4111,6 @@ export interface SpacesListQuery {
   readonly page?: string | undefined;
   readonly limit?: number | undefined;
   readonly externalId?: string | undefined;
-}
-
-export interface SpacesTestWebhookBody {
-  /** A type that the configuration selects; if absent, the first of them. */
-  readonly type?: 'space_content_updated' | undefined;
 }
 
 export interface SpacesUpdateQuery {
@@ -4440,6 +4410,11 @@ export interface WebhookTest {
   readonly eventId: string;
   /** 0 if the code does not handle the type or lacks its scope. */
   readonly deliveries: number;
+}
+
+export interface WebhookToTest {
+  /** A type that the configuration selects; if absent, the first of them. */
+  readonly type?: string | undefined;
 }
 
 export interface WebhooksListQuery {

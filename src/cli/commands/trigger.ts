@@ -6,7 +6,7 @@ import { EXIT, UsageError } from '../terminal/failure.ts';
 import { OUTCOMES_WAIT_MS, outcomesOf, rowOf, TITLES } from '../traffic/deliveries.ts';
 import { findInstallation, INSTALLATION, targetPath } from '../traffic/installation.ts';
 import { seconds } from '../traffic/option-values.ts';
-import { field, SAMPLES, sampleType, withFields } from '../traffic/sample-event.ts';
+import { field, SAMPLES, type Sample, sampleType, unknownType, withFields } from '../traffic/sample-event.ts';
 import { DELIVERY } from './deliveries.ts';
 
 export const trigger: Command = defineCommand({
@@ -14,7 +14,7 @@ export const trigger: Command = defineCommand({
   summary: 'post a sample event and see what becomes of it',
   description: [
     'Posts a realistic event, as the host product would, with a token of the operator or of the product. With an installation, it is for that one alone; otherwise for all subscribers of the organization.',
-    `The events are ${Object.keys(SAMPLES).join(', ')}.`,
+    `The events are ${Object.keys(SAMPLES).join(', ')}; and those that the product has declared, with their sample: \`annex event-types list\`.`,
   ],
   arguments: {
     event: { help: 'type of the event', parse: sampleType },
@@ -40,6 +40,7 @@ export const trigger: Command = defineCommand({
   },
   examples: [
     { line: 'annex trigger site_view hello --wait', does: 'post a visit and wait for its outcome' },
+    { line: 'annex trigger invoice.paid hello -f data.amount=3', does: 'post the sample of a declared type' },
     {
       line: 'annex trigger page_feedback --organization acme --site docs -f feedback.rating=bad',
       does: 'post feedback for everything that acme has installed',
@@ -61,11 +62,12 @@ export const trigger: Command = defineCommand({
       throw new UsageError('Name an installation, or an organization with --organization.');
     const client = await context.client();
     const installation = word === undefined ? undefined : await findInstallation(client, word);
-    const place = await placeOf(client, installation, { type, space, site });
+    const sample = SAMPLES[type] ?? (await declaredSample(client, type));
+    const place = await placeOf(client, installation, { type, sample, space, site });
     const about = installation
       ? { organization: installation.organization, installationId: installation.id }
       : { organization };
-    const event = withFields({ type, ...about, ...place, ...SAMPLES[type]?.members }, rest.field);
+    const event = withFields({ type, ...about, ...place, ...sample.members }, rest.field);
     const { eventId, deliveries } = await client.request<{ eventId: string; deliveries: number }>(
       'POST',
       '/v1/events',
@@ -85,22 +87,45 @@ export const trigger: Command = defineCommand({
 });
 
 function noRecipient(place: Readonly<Record<string, string>>): string {
-  const [[name = '', id = ''] = []] = Object.entries(place);
-  const where = `${name.replace(/Id$/, '')} "${id}"`;
+  const [[name, id = ''] = []] = Object.entries(place);
+  const where = name === undefined ? 'the organization' : `${name.replace(/Id$/, '')} "${id}"`;
   return `No recipient: nothing that is installed handles this type, has its scope and is active in ${where}.`;
+}
+
+interface GivenPlace {
+  readonly type: string;
+  readonly sample: Sample;
+  readonly space?: string | undefined;
+  readonly site?: string | undefined;
+}
+
+/** @throws UsageError if the product has not declared the type, or without a sample */
+async function declaredSample(client: Annex, type: string): Promise<Sample> {
+  const { items } = await client.eventTypes.list();
+  const found = items.find((one) => one.type === type);
+  if (found === undefined)
+    throw unknownType(
+      type,
+      items.map((one) => one.type),
+    );
+  return { level: found.level, isDeclared: true, members: { data: found.sample ?? {} } };
 }
 
 /** The space or site where it happens: the given one, or one of the installation. */
 async function placeOf(
   client: Annex,
   installation: Installation | undefined,
-  { type, ...given }: { type: string; space?: string | undefined; site?: string | undefined },
+  { type, sample, ...given }: GivenPlace,
 ): Promise<Readonly<Record<string, string>>> {
-  const { level = 'space' } = SAMPLES[type] ?? {};
-  const other = level === 'space' ? 'site' : 'space';
-  if (given[other] !== undefined)
+  const { level, isDeclared } = sample;
+  const other = (['space', 'site'] as const).find((one) => one !== level && given[one] !== undefined);
+  if (level === 'organization') {
+    if (other === undefined) return {};
+    throw new UsageError(`${type} happens in an organization: leave --${other} out.`);
+  }
+  if (other !== undefined)
     throw new UsageError(`${type} happens in a ${level}: use --${level} in place of --${other}.`);
-  const name = `${level}Id`;
+  const name = isDeclared ? level : `${level}Id`;
   const named = given[level];
   if (named !== undefined) return { [name]: named };
   if (installation !== undefined) {

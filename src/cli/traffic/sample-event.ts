@@ -3,6 +3,7 @@
  * sets. Names and addresses are those reserved for examples (RFC 2606, RFC 5737). The service
  * checks the result.
  */
+import { EVENT_TYPE } from '../../model/identifiers.ts';
 import { UsageError } from '../terminal/failure.ts';
 
 const VISITED = {
@@ -20,8 +21,10 @@ const PAGE = { pageId: 'getting-started' };
 const GIT = { revisionId: 'rev-2026-01', commitId: '4f9d2c6b1e7a3058c4d5e6f708192a3b4c5d6e7f' };
 
 type Members = Readonly<Record<string, unknown>>;
-interface Sample {
-  readonly level: 'space' | 'site';
+export interface Sample {
+  readonly level: 'organization' | 'space' | 'site';
+  /** Of a type that the product has declared. */
+  readonly isDeclared?: true;
   readonly members: Members;
 }
 
@@ -58,13 +61,23 @@ const CAUSED_BY: Readonly<Record<string, string>> = {
   content_compute_document: 'annex api POST {target}/content-sources/{source}/compute',
 };
 
-/** @throws UsageError with a sentence about the type */
+/**
+ * A type of a sample, or one that the product may have declared.
+ * @throws UsageError with a sentence about the type
+ */
 export function sampleType(type: string): string {
   if (Object.hasOwn(SAMPLES, type)) return type;
   if (Object.hasOwn(CAUSED_BY, type))
     throw new UsageError(`"${type}" is not posted as an event. What causes it: ${CAUSED_BY[type]}`);
-  throw new UsageError(`"${type}" is not an event. The events are ${Object.keys(SAMPLES).join(', ')}.`);
+  if (EVENT_TYPE.test(type)) return type;
+  throw unknownType(type);
 }
+
+/** @param declared types that the product has declared */
+export const unknownType = (type: string, declared: readonly string[] = []): UsageError =>
+  new UsageError(
+    `"${type}" is not an event. The events are ${[...Object.keys(SAMPLES), ...declared].join(', ')}.`,
+  );
 
 const MEMBER = /^(?<path>[A-Za-z_$][\w$-]*(?:\.[A-Za-z_$][\w$-]*)*)=(?<value>.*)$/s;
 

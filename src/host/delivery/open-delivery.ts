@@ -164,6 +164,6 @@ export function openIntake(deps: IntakeDeps): DeliveryIntake {
     acceptance,
     taskAcceptance: new TaskAcceptance({ outbox: store.taskOutbox, worker, limits, wallNow, randomBytes }),
     deliveryOrders: new DeliveryOrders({ rows, worker, limits }),
-    testEvents: new TestEvents({ acceptance, limits, randomBytes }),
+    testEvents: new TestEvents({ acceptance, limits, randomBytes, wallNow }),
   };
 }

@@ -16,6 +16,7 @@ import {
   EventCatalog,
   type EventType,
   type EventTypeDeclaration,
+  NO_EVENT_TYPES,
   storedEventType,
 } from '../../model/event-type.ts';
 import { limitError } from '../../model/limit-met.ts';
@@ -81,6 +82,7 @@ interface Example {
 export class EventTypes {
   readonly #deps: EventTypesDeps;
   #catalog: Promise<EventCatalog> | undefined;
+  #latest = NO_EVENT_TYPES;
   /** Types as they were last read, by their rows: a change of one does not compile the others. */
   #known = new Map<string, EventType>();
 
@@ -93,15 +95,30 @@ export class EventTypes {
     if (this.#catalog !== undefined) return this.#catalog;
     const catalog = this.#read();
     this.#catalog = catalog;
-    catalog.catch(() => {
-      if (this.#catalog === catalog) this.#catalog = undefined;
-    });
+    catalog.then(
+      (read) => {
+        if (this.#catalog === catalog) this.#latest = read;
+      },
+      () => {
+        if (this.#catalog === catalog) this.#catalog = undefined;
+      },
+    );
     return catalog;
   }
 
-  /** Drops the types, which another node may have changed. */
-  forget(): void {
+  /**
+   * The declared types as this node last read them: for what is decided in a transaction, which
+   * must not wait for another statement.
+   */
+  get latest(): EventCatalog {
+    return this.#latest;
+  }
+
+  /** Reads the types again: another node may have changed them. */
+  refresh(): void {
     this.#catalog = undefined;
+    // A failure stays: whoever needs the types next reads them again.
+    this.catalog().catch(() => undefined);
   }
 
   async #read(): Promise<EventCatalog> {
@@ -215,7 +232,8 @@ export class EventTypes {
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry: { action, details } });
       await announce(transaction, 'eventTypes');
     });
-    this.forget();
+    this.refresh();
+    await this.catalog();
     changed();
   }
 

@@ -153,7 +153,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       isShared: engine.isShared,
       monotonicNow: () => performance.now(),
     });
-    return startStore({ options, engine, database, vault, backlog });
+    const store = startStore({ options, engine, database, vault, backlog });
+    await store.eventTypes.catalog();
+    return store;
   } catch (error) {
     await engine.close();
     await database.destroy();
@@ -241,7 +243,7 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
     runtimeTokenKeys: vault.deriveKeys(RUNTIME_TOKEN_KEYS),
     registry: new Registry({ ...deps, changed, versionChanged, removed }),
     secrets: new Secrets({ ...deps, changed }),
-    installations: new Installations({ ...deps, changed: installationChanged, removed }),
+    installations: new Installations({ ...deps, eventTypes, changed: installationChanged, removed }),
     productNotices,
     builtIns: new BuiltIns(deps),
     integrity: {
@@ -289,12 +291,12 @@ function forgetChanged(
   });
   changes.on('tokens', () => tokens.forget());
   changes.on('statementKeys', () => statementKeys.forget());
-  changes.on('eventTypes', () => eventTypes.forget());
+  changes.on('eventTypes', () => eventTypes.refresh());
   changes.on('missed', () => {
     webhookSecrets.forget();
     tokens.forget();
     statementKeys.forget();
-    eventTypes.forget();
+    eventTypes.refresh();
   });
 }
 

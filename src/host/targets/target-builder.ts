@@ -21,6 +21,7 @@ import {
   type SigningSecrets,
   type TargetDeps,
 } from '../../model/environment.ts';
+import { webhookAt } from '../../model/event-choices.ts';
 import type { TargetName } from '../../model/installation.ts';
 import { isolateLimits, limitsUnder } from '../../model/lowered-limits.ts';
 import { policyHeader } from '../../model/manifest/content-security-policy.ts';
@@ -181,6 +182,7 @@ function installedMembers(
 ): OwnMembers {
   const { own, installation, signingSecrets } = installed;
   const { manifest, number } = version;
+  const webhook = webhookAt(manifest, own.level);
   const pausedAt = Math.max(own.pausedAt ?? 0, installation.pausedAt ?? 0);
   return {
     tenant: own.installationId,
@@ -190,11 +192,10 @@ function installedMembers(
     status: installation.status === 'paused' ? 'paused' : own.status,
     revision: `${own.revision}@${number}`,
     ...(pausedAt > 0 && { pausedAt }),
-    ...(manifest.webhook &&
-      own.level !== 'organization' && {
-        webhook: manifest.webhook,
-        webhookRetries: webhookSchedule(manifest.webhook, own.configuration) ?? webhookRetries,
-      }),
+    ...(webhook && {
+      webhook,
+      webhookRetries: webhookSchedule(webhook, own.configuration) ?? webhookRetries,
+    }),
     signingSecrets: [signingSecrets.own],
   };
 }

@@ -201,7 +201,7 @@ export function componentsOf(manifest: Manifest): readonly PlacedComponent[] {
   return [...blocks.map(({ id }) => ({ id, place: block }) as const), ...drawn];
 }
 
-const PLACES = { space: { spaceId: SAMPLE_SPACE }, site: { siteId: SAMPLE_SITE } } as const;
+const PLACES = { organization: {}, space: { spaceId: SAMPLE_SPACE }, site: { siteId: SAMPLE_SITE } } as const;
 
 export interface Following {
   readonly annex: Annex;

@@ -92,9 +92,13 @@ export const WEBHOOK_EVENT_TYPES = {
 export type WebhookTypes = Readonly<Record<Level, readonly string[]>>;
 const NO_TYPES: WebhookTypes = { organization: [], space: [], site: [] };
 
-/** Levels with webhook settings; there are no webhook events at the level of the organization. */
+/**
+ * Levels with webhook settings. Only declared types happen at the level of the organization, so the
+ * settings of the account need not have any.
+ */
 const WEBHOOK_LEVELS = ['space', 'site'] as const;
-type WebhookLevel = (typeof WEBHOOK_LEVELS)[number];
+type WebhookLevel = (typeof WEBHOOK_LEVELS)[number] | 'account';
+const LEVEL_OF = { account: 'organization', space: 'space', site: 'site' } as const;
 
 /**
  * Checks the settings that `webhook` names in the configurations of spaces and sites.
@@ -113,7 +117,9 @@ export function checkWebhook(
     const hint = 'Declare "configurations.space" or "configurations.site".';
     fields.error('webhook', 'The settings that "webhook" names are those of a space or a site.', hint);
   }
-  for (const level of levels) {
+  const account = configurations.account?.properties ?? {};
+  const isOfAccount = [webhook.url, webhook.eventTypes].every((name) => Object.hasOwn(account, name));
+  for (const level of [...levels, ...(isOfAccount ? (['account'] as const) : [])]) {
     const { componentId, properties = {} } = configurations[level] ?? {};
     if (componentId === undefined) checkSettings(webhook, { fields, level, properties, declared });
     else {
@@ -138,7 +144,7 @@ function checkSettings(
   settings: LevelSettings,
 ): void {
   const { level, declared } = settings;
-  const known = [...WEBHOOK_EVENT_TYPES[level], ...declared[level]];
+  const known = [...WEBHOOK_EVENT_TYPES[LEVEL_OF[level]], ...declared[LEVEL_OF[level]]];
   const target = setting('url', url, settings);
   if (target && (target.property.type !== 'string' || target.property.multiple)) {
     const hint = 'Write "type: string".';
@@ -152,7 +158,8 @@ function checkSettings(
     checkChoices(types.fields, property.enum, { level, known });
     return;
   }
-  const hint = `Write "type: string", "multiple: true" and "enum: [${WEBHOOK_EVENT_TYPES[level].join(', ')}]".`;
+  const example = WEBHOOK_EVENT_TYPES[LEVEL_OF[level]].join(', ') || '"*"';
+  const hint = `Write "type: string", "multiple: true" and "enum: [${example}]".`;
   types.fields.error(
     undefined,
     `"${eventTypes}" holds types of events, so it must be a list of choices.`,

@@ -235,6 +235,21 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
       change: ['DELETE', `/v1/tokens/${token.id}`],
     },
     {
+      ...{ route: 'PUT /v1/event-types/{type}', action: 'event-type.declare' },
+      refused: ['PUT', '/v1/event-types/a.b', { json: { title: 'hush-title' } }],
+      change: ['PUT', '/v1/event-types/a.b', { json: { title: 'One', level: 'site' } }],
+    },
+    {
+      ...{ route: 'PUT /v1/event-types/{type}', action: 'event-type.change' },
+      refused: ['PUT', '/v1/event-types/fetch', { json: { title: 'One', level: 'site' } }],
+      change: ['PUT', '/v1/event-types/a.b', { json: { title: 'Two', level: 'site' } }],
+    },
+    {
+      ...{ route: 'DELETE /v1/event-types/{type}', action: 'event-type.delete' },
+      refused: ['DELETE', '/v1/event-types/no.type'],
+      change: ['DELETE', '/v1/event-types/a.b'],
+    },
+    {
       ...{ route: 'POST /v1/statement-keys/rotate', action: 'statement-keys.rotate' },
       refused: ['POST', '/v1/statement-keys/rotate', { json: { forget: 'yes' } }],
       change: ['POST', '/v1/statement-keys/rotate'],
@@ -301,7 +316,8 @@ test('every route that changes something leaves one entry, and none if it refuse
     expect([route, now.length]).toEqual([route, had + 1 + beside]);
     const who = { kind: 'admin', token: expect.any(String) };
     expect(now[0]).toMatchObject({ action, actor: who, ...filled(about ?? {}) });
-    if (!/\/(tokens|statement-keys)/.test(route)) expect(now[0]).toMatchObject({ integration: 'noted' });
+    if (!/\/(tokens|statement-keys|event-types)/.test(route))
+      expect(now[0]).toMatchObject({ integration: 'noted' });
     expect(now[0]).toMatchObject({
       address: expect.stringMatching(/127\.0\.0\.1|::1/),
       requestId: expect.any(String),

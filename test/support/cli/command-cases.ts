@@ -2,6 +2,7 @@
 
 import { AUTHOR_CASES } from './cases/author.ts';
 import { DEV_CASES } from './cases/dev.ts';
+import { EVENT_TYPE_CASES } from './cases/event-types.ts';
 import { INSTALLATION_CASES } from './cases/installation.ts';
 import { INTEGRATION_CASES } from './cases/integrations.ts';
 import { LOGIN_CASES } from './cases/login.ts';
@@ -31,4 +32,5 @@ export const COMMAND_CASES: readonly CommandCase[] = [
   ...TOKEN_CASES,
   ...TRAFFIC_CASES,
   ...WEBHOOK_CASES,
+  ...EVENT_TYPE_CASES,
 ];

@@ -30,7 +30,7 @@ const TASKS = [
     file: 'observe.md',
     title: 'Call it and look',
     about: 'Requests, drawings and events for what is installed, and its log.',
-    commands: ['call', 'render', 'trigger', 'logs', 'tail'],
+    commands: ['call', 'render', 'trigger', 'event-types', 'logs', 'tail'],
   },
   {
     file: 'deliveries.md',

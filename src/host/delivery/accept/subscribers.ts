@@ -9,6 +9,7 @@
 
 import { entryCache } from '../../../model/entry-cache.ts';
 import { type DeclaredReach, includesType } from '../../../model/event-type.ts';
+import { BUILT_IN_ORGANIZATION } from '../../../model/identifiers.ts';
 import { type TargetName, wholeInstallation } from '../../../model/installation.ts';
 import { missingScopes } from '../../../model/manifest/scope.ts';
 import { storedManifest } from '../../../model/manifest/stored-manifest.ts';
@@ -138,13 +139,16 @@ function versionEventsOf(manifest: string, handledEvents: string | null): Versio
   const { webhook } = stored;
   // Read now, so that a manifest without scopes is found here, and not at each event.
   const scopes = [...stored.scopes];
+  // The built-in integrations cannot name the scopes of a product. Who installs selects the types.
+  const isBuiltIn = stored.organization === BUILT_IN_ORGANIZATION;
   // If the handled types are unknown, every event goes to the code, which decides.
   const handled = handledEvents === null ? undefined : new Set<string>(JSON.parse(handledEvents));
   return {
     handles(type, declared) {
       if (declared === undefined)
         return handled?.has(type) !== false && missingScopes(type, scopes) === undefined;
-      const isGranted = declared.scope === undefined || scopes.includes(declared.scope);
+      const { scope } = declared;
+      const isGranted = scope === undefined || isBuiltIn || scopes.includes(scope);
       return isGranted && (handled === undefined || includesType(handled, type));
     },
     ...(webhook && { webhook }),
@@ -172,6 +176,7 @@ function subscriberOf(
   }
   const own = { installationId, level, place, ...all, endpoint: there };
   if (webhook === undefined) return { ...own, kind: 'handler', selects: () => true };
+  // A webhook that selects nothing of the organization posts nothing of it.
   const listed: unknown = JSON.parse(settings)[webhook.eventTypes];
   const types = new Set<unknown>(Array.isArray(listed) ? listed : []);
   return {

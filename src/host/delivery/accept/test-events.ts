@@ -8,6 +8,7 @@ import { AnnexError } from '../../../errors.ts';
 import type { Limits } from '../../../limits.ts';
 import type { Actor } from '../../../model/actor.ts';
 import { canonicalJson } from '../../../model/canonical-json.ts';
+import { declaredExample, type EventType, reachOf } from '../../../model/event-type.ts';
 import { exampleEvent, type WebhookEventType } from '../../../model/example-event.ts';
 import { productEventId, type RandomBytes } from '../../../model/identifiers.ts';
 import { limitClause } from '../../../model/limit-met.ts';
@@ -19,12 +20,18 @@ export interface TestEventsDeps {
   readonly acceptance: Pick<EventAcceptance, 'accept'>;
   readonly limits: Pick<Limits, 'taskGenerations'>;
   readonly randomBytes: RandomBytes;
+  /** Milliseconds since 1970. */
+  readonly wallNow: () => number;
 }
 
-/** A target of a webhook integration, in a space or a site. */
-export type TestedTarget = Pick<Installation, 'installationId' | 'place' | 'organization' | 'integration'> & {
-  readonly level: PostedEvent['level'];
-};
+/** A target of a webhook integration. */
+export type TestedTarget = Pick<
+  Installation,
+  'installationId' | 'level' | 'place' | 'organization' | 'integration'
+>;
+
+/** A type of the specification, or one that the product has declared. */
+export type TestedType = WebhookEventType | EventType;
 
 export class TestEvents {
   readonly #deps: TestEventsDeps;
@@ -38,18 +45,23 @@ export class TestEvents {
    *
    * @throws `CHAIN_TOO_LONG`
    */
-  async send(target: TestedTarget, type: WebhookEventType, by: Actor): Promise<AcceptedEvent> {
+  async send(target: TestedTarget, type: TestedType, by: Actor): Promise<AcceptedEvent> {
     const { installationId, level, place, organization, integration } = target;
     const generation = this.#generationBehind(by);
     const eventId = productEventId(this.#deps.randomBytes);
-    const event = exampleEvent(type, { eventId, place });
+    const event =
+      typeof type === 'string'
+        ? exampleEvent(type, { eventId, place })
+        : declaredExample(type, { eventId, organization, place, createdAt: this.#deps.wallNow() });
+    const name = typeof type === 'string' ? type : type.name;
     const posted: PostedEvent = {
-      ...{ eventId, organization, type, level, place, installationId, generation },
+      ...{ eventId, organization, type: name, level, place, installationId, generation },
+      ...(typeof type !== 'string' && { declared: reachOf(type) }),
       body: JSON.stringify(event),
       bodyHash: hash('sha256', canonicalJson({ ...event, organization, installationId }), 'base64url'),
     };
     const about = { organization, integration, target: { installationId, level, place } };
-    const entry = { action: 'webhook.test', ...about, details: { type } } as const;
+    const entry = { action: 'webhook.test', ...about, details: { type: name } } as const;
     const [accepted] = await this.#deps.acceptance.accept([posted], { by, entry });
     if (accepted === undefined) throw new Error('One test event was posted, and no event was accepted.');
     return accepted;

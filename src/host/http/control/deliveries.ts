@@ -12,8 +12,9 @@
 import type { FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AnnexError } from '../../../errors.ts';
+import { EVENT_TYPE } from '../../../model/identifiers.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
-import { EVENT_ID, POSTED_TYPES } from '../../../model/posted-event.ts';
+import { EVENT_ID } from '../../../model/posted-event.ts';
 import { mayReadDeliveries } from '../../../model/principal.ts';
 import { TASK } from '../../../model/task.ts';
 import { unknownInstallation } from '../../../model/unknown-name-errors.ts';
@@ -25,6 +26,7 @@ import type { DeliveryFilter } from '../../store/deliveries/delivery-search.ts';
 import { bearerToken } from '../credentials.ts';
 import { actorOf, holderOf } from './authenticate.ts';
 import type { Control } from './control.ts';
+import { requireEventType } from './event-types.ts';
 import type { Source } from './following/event-stream.ts';
 import { answerWith, beginOf, type Follower, isFollowed } from './following/followers.ts';
 import { placeView } from './installations/targets.ts';
@@ -145,14 +147,13 @@ const WholeDeliveryView = named('WholeDelivery', {
 const DELIVERY_FILTERS = {
   space: Type.Optional(Place),
   site: Type.Optional(Place),
-  type: Type.Optional(Type.Enum([...POSTED_TYPES.keys()])),
+  type: Type.Optional(Type.String({ maxLength: 128, pattern: EVENT_TYPE.source })),
   ...TIME_RANGE,
 };
 
 const DeliveriesQuery = closed('DeliveriesQuery', {
   ...PAGE_QUERY,
   ...DELIVERY_FILTERS,
-  type: Type.Optional(Type.Enum([...POSTED_TYPES.keys(), TASK])),
   installation: Type.Optional(Name),
   integration: Type.Optional(
     Type.String({ ...Name, description: 'Lists the tasks at the own level of this integration.' }),
@@ -270,8 +271,10 @@ const orderRoutes = [
     query: NoQuery,
     body: ReplayBody,
     answer: ReplayView,
-    async handle(request, { installations, deliveryOrders, rates }) {
+    async handle(request, control) {
+      const { installations, deliveryOrders, rates } = control;
       const { installation: installationId, type, state = 'failed', cursor, ...rest } = request.body;
+      await requireEventType(control, 'body.type', { type });
       const installation = await installations.read(wholeInstallation(installationId));
       if (installation === undefined || !mayReadDeliveries(holderOf(request), installation.organization))
         throw unknownInstallation(installationId);
@@ -302,6 +305,7 @@ async function requestedFilter(control: Control, request: DeliveriesRequest): Pr
   const { organization: asked, installation: installationId, event: eventId, ...query } = request.query;
   const { integration, type, state } = query;
   if (integration !== undefined && installationId !== undefined) throw NOT_BOTH;
+  await requireEventType(control, 'query.type', { type, more: [TASK] });
   const organization = organizationRead(holderOf(request), asked, 'deliveries');
   if (installationId !== undefined) await requireReadable(control, request, installationId);
   return { organization, installationId, integration, eventId, type, state, ...placeFilter('query', query) };

@@ -13,6 +13,7 @@ import {
   eventTypeFault,
   readDeclaration,
 } from '../../../model/event-type.ts';
+import { POSTED_TYPES } from '../../../model/posted-event.ts';
 import { mayReadEventTypes } from '../../../model/principal.ts';
 import { actorOf, requireAdmin, requires } from './authenticate.ts';
 import type { Control } from './control.ts';
@@ -126,6 +127,26 @@ export const EVENT_TYPE_ROUTES = [
     },
   }),
 ];
+
+/**
+ * Checks a type by which a list is filtered. Lists also have events of types that are no longer
+ * declared, so a name with a dot, which no defined type has, is not refused.
+ *
+ * @param at what it is called: `query.type`
+ * @param more types that are listed beside those that are posted
+ * @throws AnnexError REQUEST_INVALID
+ */
+export async function requireEventType(
+  { eventTypes }: Pick<Control, 'eventTypes'>,
+  at: string,
+  { type, more = [] }: { readonly type: string | undefined; readonly more?: readonly string[] },
+): Promise<void> {
+  if (type === undefined || POSTED_TYPES.has(type) || more.includes(type) || type.includes('.')) return;
+  const catalog = await eventTypes.catalog();
+  if (catalog.get(type) !== undefined) return;
+  const known = [...POSTED_TYPES.keys(), ...more, ...catalog.names];
+  throw new AnnexError('REQUEST_INVALID', `${at} must be one of ${known.join(', ')}.`);
+}
 
 /** @throws AnnexError EVENT_TYPES_FIXED */
 function requireOpen({ eventTypesFixed }: Control): void {

@@ -50,6 +50,7 @@ import type { LifecycleEventEntry } from '../../store/installations/lifecycle-ev
 import { holderOf, requires } from './authenticate.ts';
 import type { Control } from './control.ts';
 import { DeliveryView, deliveryView } from './deliveries.ts';
+import { requireEventType } from './event-types.ts';
 import { placeView } from './installations/targets.ts';
 import {
   organizationRead,
@@ -250,10 +251,12 @@ export const EVENT_ROUTES = [
 ];
 
 async function productEvents(
-  { eventList }: Control,
+  control: Control,
   holder: HolderPrincipal,
   { organization: asked, type, ...query }: Query,
 ) {
+  const { eventList } = control;
+  await requireEventType(control, 'query.type', { type });
   const organization = organizationRead(holder, asked, 'events');
   const page = await eventList.list({
     ...pageRequest(query, PAGE_KEY),

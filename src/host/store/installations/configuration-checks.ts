@@ -12,9 +12,10 @@ import {
   type ConfigurationProblem,
   configurationChecker,
 } from '../../../model/configuration-check.ts';
-import { configurationAt } from '../../../model/installation.ts';
+import { offeredSettings, webhookAt } from '../../../model/event-choices.ts';
 import type { Level } from '../../../model/level.ts';
 import type { Configuration, Manifest } from '../../../model/manifest/manifest.ts';
+import type { EventTypes } from '../event-types.ts';
 
 /** The parts of a manifest that a configuration must satisfy. */
 export type ConfigurationRules = Pick<Manifest, 'configurations' | 'webhook'>;
@@ -27,6 +28,7 @@ export type WebhookUrlRefusal = (url: string) => string | undefined;
 
 export class ConfigurationChecks {
   readonly #webhookUrlRefusal: WebhookUrlRefusal;
+  readonly #eventTypes: Pick<EventTypes, 'latest'>;
   /**
    * Compiled checkers by hash of their declaration. ajv's code takes a few times the declaration's
    * size.
@@ -36,8 +38,9 @@ export class ConfigurationChecks {
   /**
    * @param webhookUrlRefusal the webhook client's rule: the store does not know the egress policy
    */
-  constructor(webhookUrlRefusal: WebhookUrlRefusal) {
+  constructor(webhookUrlRefusal: WebhookUrlRefusal, eventTypes: Pick<EventTypes, 'latest'>) {
     this.#webhookUrlRefusal = webhookUrlRefusal;
+    this.#eventTypes = eventTypes;
   }
 
   /** All problems of a target's whole configuration, by property; empty if it is valid. */
@@ -46,8 +49,9 @@ export class ConfigurationChecks {
     level: Level,
     configuration: Readonly<Record<string, unknown>>,
   ): readonly ConfigurationProblem[] {
-    const problems = this.#checker(configurationAt(manifest, level))(configuration);
-    const webhook = level === 'organization' ? undefined : manifest.webhook;
+    const { settings } = offeredSettings(manifest, level, this.#eventTypes.latest);
+    const problems = this.#checker(settings)(configuration);
+    const webhook = webhookAt(manifest, level);
     if (webhook === undefined || problems.some(({ property }) => property === webhook.url)) return problems;
     const url = Object.hasOwn(configuration, webhook.url) ? configuration[webhook.url] : undefined;
     const refusal = typeof url === 'string' ? this.#webhookUrlRefusal(url) : undefined;

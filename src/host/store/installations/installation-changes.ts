@@ -24,6 +24,7 @@ import type { Sequence } from '../../database/sequence.ts';
 import type { Database } from '../../database/tables.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import { type AuditAction, insertAudit } from '../audit-rows.ts';
+import type { EventTypes } from '../event-types.ts';
 import { readIntegration, readVersion } from '../integrations/integration-rows.ts';
 import type { NoticeWriter } from '../notice-writer.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -47,6 +48,8 @@ import {
 
 export interface InstallationsDeps {
   readonly database: Database;
+  /** The event types of the product; none if absent. */
+  readonly eventTypes?: Pick<EventTypes, 'latest'>;
   readonly vault: Vault;
   readonly limits: Pick<
     Limits,

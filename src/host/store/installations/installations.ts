@@ -11,6 +11,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Actor } from '../../../model/actor.ts';
 import type { ConfigurationProblem } from '../../../model/configuration-check.ts';
+import { NO_EVENT_TYPES } from '../../../model/event-type.ts';
 import { type TargetName, wholeInstallation } from '../../../model/installation.ts';
 import { CREDENTIALS_PROPERTY } from '../../../model/manifest/configuration.ts';
 import type { Page } from '../../database/page.ts';
@@ -55,7 +56,10 @@ export class Installations {
   constructor(deps: InstallationsDeps) {
     this.#deps = deps;
     this.#changes = new Changes(deps);
-    this.#checks = new ConfigurationChecks(deps.webhookUrlRefusal ?? (() => undefined));
+    this.#checks = new ConfigurationChecks(
+      deps.webhookUrlRefusal ?? (() => undefined),
+      deps.eventTypes ?? { latest: NO_EVENT_TYPES },
+    );
   }
 
   /**

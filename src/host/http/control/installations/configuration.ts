@@ -23,6 +23,10 @@ const FieldView = named('ConfigurationField', {
   required: Type.Boolean(),
   default: Type.Optional(Type.Unknown()),
   enum: optional(Type.Array(Type.String()), 'Options of a dropdown.'),
+  titles: optional(
+    Type.Record(Type.String(), Type.String()),
+    'Option → its title, where options have titles.',
+  ),
   multiple: optional(Type.Boolean(), 'Several options may be chosen: the value is a list.'),
   completion: optional(Type.Boolean(), 'The integration supplies the options, at `…/completions`.'),
   button_text: Type.Optional(Type.String()),
@@ -55,13 +59,14 @@ export const CONFIGURATION_ROUTES = LEVELS.map((level) =>
     query: NoQuery,
     answer: FormView,
     async handle(request, control) {
-      const { registry, origins, installations } = control;
+      const { registry, origins, installations, eventTypes } = control;
       const target = await visibleTarget(control, request, level);
       const integration = await registry.integration(target.integration);
       const version = integration && (await registry.version(integration.name, integration.activeVersion));
       if (version === undefined) throw unknownIntegration(target.integration);
       const url = publicEndpoint(origins, target.endpointKey);
-      const form = configurationForm(version.manifest, { ...target, publicEndpoint: url });
+      const shown = { ...target, publicEndpoint: url };
+      const form = configurationForm(version.manifest, shown, await eventTypes.catalog());
       return formView(form, await installations.problemsOf(target));
     },
   }),

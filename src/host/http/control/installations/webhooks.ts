@@ -11,8 +11,9 @@
  * outcome is in the deliveries.
  */
 import type { FastifyRequest } from 'fastify';
-import Type, { type TSchema } from 'typebox';
+import Type from 'typebox';
 import { AnnexError } from '../../../../errors.ts';
+import { type EventCatalog, includesType } from '../../../../model/event-type.ts';
 import type { WebhookEventType } from '../../../../model/example-event.ts';
 import { wholeInstallation } from '../../../../model/installation.ts';
 import { LEVELS, type Level } from '../../../../model/level.ts';
@@ -20,6 +21,7 @@ import { WEBHOOK_EVENT_TYPES, type WebhookDeclaration } from '../../../../model/
 import { maySeeWebhookSecret } from '../../../../model/principal.ts';
 import type { Target } from '../../../../model/target.ts';
 import { unknownTarget } from '../../../../model/unknown-name-errors.ts';
+import type { TestedType } from '../../../delivery/accept/test-events.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import { type UnwellWebhook, WEBHOOK_KEY } from '../../../store/webhooks/webhook-health.ts';
 import type { WebhookHealth } from '../../../store/webhooks/webhook-health-rows.ts';
@@ -77,22 +79,14 @@ const SecretView = named('WebhookSecret', {
   ),
 });
 
-/** No event type belongs to an organization as a whole. */
-const TEST_BODIES = {
-  organization: testBody(Type.String({ maxLength: 64 })),
-  space: testBody(Type.Enum([...WEBHOOK_EVENT_TYPES.space])),
-  site: testBody(Type.Enum([...WEBHOOK_EVENT_TYPES.site])),
-};
-
-function testBody(types: TSchema) {
-  const description = 'A type that the configuration selects; if absent, the first of them.';
-  return Type.Optional(
-    Type.Object(
-      { type: Type.Optional(Type.Unsafe<string>({ ...types, description })) },
-      { additionalProperties: false },
+const TestBody = Type.Optional(
+  closed('WebhookToTest', {
+    type: optional(
+      Type.String({ maxLength: 128 }),
+      'A type that the configuration selects; if absent, the first of them.',
     ),
-  );
-}
+  }),
+);
 
 const TestView = named('WebhookTest', {
   eventId: Type.String(),
@@ -148,7 +142,7 @@ const testRoute = (level: Level) =>
     at: `POST ${TARGET_PATHS[level]}/webhook-test`,
     summary: `Test the webhook of ${TARGET_NOUNS[level]}`,
     description: 'Accepts an example event, as the host product would post it, for this target only.',
-    body: TEST_BODIES[level],
+    body: TestBody,
     answer: TestView,
     status: 202,
     async handle(request, control) {
@@ -159,11 +153,9 @@ const testRoute = (level: Level) =>
           'WEBHOOK_DISABLED',
           'The webhook is disabled: a test would be held, too. Enable it.',
         );
-      // `webhookTarget` has refused organizations, which have no webhook.
-      if (level === 'organization') throw unknownTarget(installation);
-      const type = selectedType(installation, webhook.eventTypes, request.body.type);
-      const to = { ...installation, level };
-      const { eventId, deliveries } = await control.testEvents.send(to, type, actorOf(request));
+      const catalog = await control.eventTypes.catalog();
+      const type = selectedType(installation, webhook.eventTypes, { asked: request.body.type, catalog });
+      const { eventId, deliveries } = await control.testEvents.send(installation, type, actorOf(request));
       return { eventId, deliveries };
     },
   });
@@ -353,6 +345,11 @@ async function webhookTarget(
   const target = await control.targets.named(name);
   if (target === undefined) throw unknownTarget(name);
   if (target.webhook === undefined) throw noWebhook(target);
+  // Only declared types happen at the level of the organization.
+  if (level === 'organization') {
+    const { all } = await control.eventTypes.catalog();
+    if (!all.some((type) => type.webhook && type.level === level)) throw noWebhook(target);
+  }
   return { installation, webhook: target.webhook };
 }
 
@@ -374,12 +371,21 @@ function noWebhook({ integration, level }: Target): AnnexError {
 function selectedType(
   { level, configuration }: Installation,
   setting: string,
-  asked: string | undefined,
-): WebhookEventType {
-  const types: readonly WebhookEventType[] = WEBHOOK_EVENT_TYPES[level];
+  { asked, catalog }: { readonly asked: string | undefined; readonly catalog: EventCatalog },
+): TestedType {
+  const defined: readonly WebhookEventType[] = WEBHOOK_EVENT_TYPES[level];
+  const declared = catalog.all.filter((type) => type.webhook && type.level === level);
+  const types: readonly string[] = [...defined, ...declared.map(({ name }) => name)];
+  if (asked !== undefined && !types.includes(asked))
+    throw new AnnexError('REQUEST_INVALID', `body.type must be one of ${types.join(', ')}.`);
   const stored: readonly unknown[] = Array.isArray(configuration[setting]) ? configuration[setting] : [];
-  const selected = stored.flatMap((one) => types.find((type) => type === one) ?? []);
-  const type = asked === undefined ? selected[0] : selected.find((one) => one === asked);
+  const names = new Set(stored);
+  const selected = [
+    ...stored.flatMap((one) => defined.find((type) => type === one) ?? []),
+    ...declared.map(({ name }) => name).filter((name) => includesType(names, name)),
+  ];
+  const chosen = asked === undefined ? selected[0] : selected.find((one) => one === asked);
+  const type = catalog.get(chosen ?? '') ?? defined.find((one) => one === chosen);
   if (type !== undefined) return type;
   const message =
     selected.length === 0
