@@ -10,6 +10,7 @@ import { compileSchema, type DataCheck, type JsonSchema, type SchemaProblem } fr
 import { EVENT_TYPE } from './identifiers.ts';
 import { LEVELS, type Level } from './level.ts';
 import { HANDLED_EVENTS, INTERNAL_SCOPES, SCOPE_MEANINGS } from './manifest/scope.ts';
+import { NOTICE_TYPES } from './product-notice.ts';
 import { schemaCheck } from './schema-check.ts';
 import { faultText } from './schema-fault.ts';
 
@@ -25,7 +26,7 @@ const DESCRIPTION_CHARS_MAX = 2_048;
 const SAMPLE_BYTES_MAX = 64 * 1024;
 
 /** Types that the specification and Annex define. No declared type ever has such a name. */
-const DEFINED: ReadonlySet<string> = new Set([...HANDLED_EVENTS, 'fetch', 'installation']);
+const DEFINED: ReadonlySet<string> = new Set([...HANDLED_EVENTS, ...NOTICE_TYPES, 'fetch']);
 /** Further names of Annex's own events begin so. */
 const DEFINED_BEGINNING = /^annex\./;
 

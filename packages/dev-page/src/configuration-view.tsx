@@ -125,7 +125,7 @@ function Control({ field }: { field: FieldView }) {
         {!multiple && <option value="" />}
         {field.enum.map((choice) => (
           <option key={choice} value={choice} selected={chosen.includes(choice)}>
-            {choice}
+            {field.titles?.[choice] ?? choice}
           </option>
         ))}
       </select>

@@ -52,6 +52,8 @@ export interface FieldView {
   readonly required: boolean;
   readonly default?: unknown;
   readonly enum?: readonly string[];
+  /** Choice → its title. */
+  readonly titles?: Readonly<Record<string, string>>;
   readonly multiple?: boolean;
   readonly button_text?: string;
   readonly callback_url?: string;

@@ -11,6 +11,7 @@ import {
   type LifecycleEventState,
 } from '../database/tables.ts';
 import type { Backlog } from '../store/deliveries/backlog.ts';
+import type { EventTypes } from '../store/event-types.ts';
 import type { LifecycleEvents } from '../store/installations/lifecycle-events.ts';
 import type { WebhookHealths } from '../store/webhooks/webhook-health.ts';
 import type { WebhookChange } from '../store/webhooks/webhook-health-rows.ts';
@@ -83,6 +84,28 @@ export function webhookMetrics(
   return (changes) => {
     for (const { change } of changes) total.inc({ change });
   };
+}
+
+/** Registers the metrics of the event types that the product declares. No label names one. */
+export function eventTypeMetrics(registry: Registry, types: Pick<EventTypes, 'latest' | 'unfit'>): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'annex_event_types',
+    help: 'Event types that the product has declared.',
+    registers,
+    collect() {
+      this.set(types.latest.names.length);
+    },
+  });
+  new Counter({
+    name: 'annex_events_unfit_total',
+    help: 'Events that were refused because their data does not fit the schema of their type, of this node.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(types.unfit);
+    },
+  });
 }
 
 /** Counts and measures deliveries. */

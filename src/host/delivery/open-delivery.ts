@@ -16,7 +16,7 @@ import { RecipientResolver } from './accept/recipients.ts';
 import { TaskAcceptance } from './accept/task-acceptance.ts';
 import { TestEvents } from './accept/test-events.ts';
 import { Attempts } from './attempts.ts';
-import { deliveryMetrics, lifecycleMetrics, webhookMetrics } from './delivery-metrics.ts';
+import { deliveryMetrics, eventTypeMetrics, lifecycleMetrics, webhookMetrics } from './delivery-metrics.ts';
 import { DeliveryOrders } from './delivery-orders.ts';
 import { DeliveryWorker } from './delivery-worker.ts';
 import { HandlerDelivery } from './handler-delivery.ts';
@@ -32,6 +32,7 @@ export interface DeliveryDeps extends Omit<IntakeDeps, 'store' | 'worker' | 'lim
       Store,
       | ('lifecycleEvents' | 'deliveryQueue' | 'deliveryClaims' | 'backlog' | 'webhookSecrets')
       | 'webhookHealths'
+      | 'eventTypes'
       | ('isShared' | 'announceBacklog')
     >;
   readonly targets: TargetResolver;
@@ -80,6 +81,7 @@ export function openDelivery(deps: DeliveryDeps): OpenDelivery {
   });
   store.changes.on('lifecycle', (installationId) => lifecycle.add(installationId));
   store.changes.on('back', () => lifecycle.retryNow());
+  eventTypeMetrics(metrics, store.eventTypes);
   const worker = deliveryWorker(deps);
   const stop = async (withinMs: number) => {
     await Promise.all([lifecycle.stop(), worker.stop(withinMs)]);

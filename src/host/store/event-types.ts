@@ -83,6 +83,8 @@ export class EventTypes {
   readonly #deps: EventTypesDeps;
   #catalog: Promise<EventCatalog> | undefined;
   #latest = NO_EVENT_TYPES;
+  /** Events that this node has refused because of their data. */
+  unfit = 0;
   /** Types as they were last read, by their rows: a change of one does not compile the others. */
   #known = new Map<string, EventType>();
 

@@ -101,6 +101,7 @@ describe('an event type', () => {
     ['space_content_updated', 'REQUEST_INVALID'],
     ['fetch', 'REQUEST_INVALID'],
     ['annex.started', 'REQUEST_INVALID'],
+    ['webhook.failing', 'REQUEST_INVALID'],
     [`${'a'.repeat(128)}b`, 'REQUEST_INVALID'],
   ])('is not named %s', async (name, code) => {
     expect(errorOf(await declare(name, PAID)).code).toBe(code);

@@ -61,6 +61,20 @@ describe('on PostgreSQL, after both nodes have served it,', () => {
     }
   });
 
+  test('a declared event type and its change are known', async () => {
+    const declare = (schema: object) =>
+      a.api('PUT', '/v1/event-types/bill.paid?force=true', {
+        json: { title: 'Paid', level: 'organization', schema },
+      });
+    const json = { type: 'bill.paid', organization: 'of-bills', data: { amount: 1 } };
+    const posted = () => expect.poll(async () => (await b.api('POST', '/v1/events', { json })).status);
+    await posted().toBe(400);
+    await declare({ type: 'object' });
+    await posted().toBe(202);
+    await declare({ type: 'object', properties: { amount: { minimum: 2 } } });
+    await posted().toBe(422);
+  });
+
   test('a new version and a roll-back are served', async () => {
     const installed = await deployed('versions');
     expect(await publish(b, 'versions', 'two')).toBe(2);

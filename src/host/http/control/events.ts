@@ -199,11 +199,11 @@ export const EVENT_ROUTES = [
       const events = batch ?? [body];
       // Only who posts a declared type waits for the types.
       const catalog = events.every(isDefined) ? NO_EVENT_TYPES : await eventTypes.catalog();
-      const createdAt = isoTime(wallNow());
+      const createdAt = catalog === NO_EVENT_TYPES ? '' : isoTime(wallNow());
       const posted: PostedEvent[] = [];
       for (const [index, event] of events.entries()) {
         const at = batch === undefined ? 'body' : `body.events[${index}]`;
-        const one = readEvent(event, at, { limits, catalog, createdAt });
+        const one = readEvent(event, at, { limits, catalog, createdAt, eventTypes });
         posted.push(one);
         // Attack: a batch of a thousand events, each of which takes its check tens of milliseconds.
         if (one.declared !== undefined && index % CHECKED_AT_ONCE === CHECKED_AT_ONCE - 1) await nextTurn();
@@ -354,10 +354,13 @@ interface Reading {
   readonly catalog: EventCatalog;
   /** When events of declared types happen. */
   readonly createdAt: string;
+  /** Counts those whose data does not fit. */
+  readonly eventTypes: { unfit: number };
 }
 
 /** @throws AnnexError REQUEST_INVALID, REQUEST_TOO_LARGE or EVENT_DATA_INVALID, naming the event */
-function readEvent(value: unknown, at: string, { limits, catalog, createdAt }: Reading): PostedEvent {
+function readEvent(value: unknown, at: string, reading: Reading): PostedEvent {
+  const { limits, catalog, createdAt, eventTypes } = reading;
   const { eventBytes: max } = limits;
   const fault = eventFault(value, at, catalog);
   if (fault !== undefined) throw invalid(fault);
@@ -373,7 +376,7 @@ function readEvent(value: unknown, at: string, { limits, catalog, createdAt }: R
   }
   const { organization, installationId, eventId = productEventId(randomBytes), type, ...members } = event;
   const declared = POSTED_TYPES.has(type) ? undefined : catalog.get(type);
-  if (declared !== undefined) requireFit(event['data'], at, declared);
+  if (declared !== undefined) requireFit(event['data'], at, { ...declared, eventTypes });
   const shown = declared === undefined ? members : declaredMembers(event, declared, createdAt);
   return {
     ...{ eventId, organization, type, ...placeOfEvent(event, declared) },
@@ -390,9 +393,14 @@ const isDefined = (event: unknown): boolean =>
   typeof event === 'object' && event !== null && 'type' in event && POSTED_TYPES.has(String(event.type));
 
 /** @throws AnnexError EVENT_DATA_INVALID */
-function requireFit(data: unknown, at: string, { name, check }: EventType): void {
+function requireFit(
+  data: unknown,
+  at: string,
+  { name, check, eventTypes }: EventType & Pick<Reading, 'eventTypes'>,
+): void {
   const problems = check(data);
   if (problems.length === 0) return;
+  eventTypes.unfit += 1;
   throw new AnnexError('EVENT_DATA_INVALID', dataFaultText(at, problems), {
     extra: {
       type: name,
