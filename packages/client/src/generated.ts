@@ -3056,6 +3056,8 @@ export interface DeliveryAttempt {
   readonly response?: string | undefined;
   /** Whether the answer was longer than what was read. */
   readonly truncated?: boolean | undefined;
+  /** Of the outcome `tls`: why, such as `the certificate has expired`, where that is known. */
+  readonly reason?: string | undefined;
 }
 
 export interface DeliveryChange {

@@ -120,8 +120,8 @@ const show: Command = defineCommand({
       if (delivery.destination !== undefined) output.line(`destination  ${delivery.destination}`);
       output.table(
         ['ATTEMPT', 'AT', 'MS', 'OUTCOME', 'ANSWER'],
-        delivery.history.map(({ number, at, durationMs, outcome, response = '' }) => {
-          return [number, at, durationMs, outcome, response.slice(0, 80)];
+        delivery.history.map(({ number, at, durationMs, outcome, reason, response = '' }) => {
+          return [number, at, durationMs, outcome, reason ?? response.slice(0, 80)];
         }),
       );
       if (delivery.payload !== undefined) output.line(delivery.payload);

@@ -6,6 +6,7 @@
  */
 import type { Migration } from 'kysely/migration';
 import {
+  addAttemptReasons,
   createEventTypes,
   createLostConnections,
   createStorageTables,
@@ -22,6 +23,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '028-webhook-health': { up: createWebhookHealth },
   '028b-notices': { up: createLostConnections },
   '029-storage': { up: createStorageTables },
+  '033-receivers': { up: addAttemptReasons },
 };
 
 /** The last migration of the development before the first release: it led to the same tables. */

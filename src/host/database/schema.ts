@@ -463,3 +463,7 @@ async function createIndex(
   const made = isUnique ? index.unique() : index;
   await (where === undefined ? made : made.where(sql<boolean>`${sql.raw(where)}`)).execute();
 }
+
+/** Why a receiver had no answer (docs/contract/webhooks.md#outcomes). */
+export const addAttemptReasons = (db: Kysely<unknown>): Promise<void> =>
+  db.schema.alterTable('delivery_attempts').addColumn('reason', 'text').execute();

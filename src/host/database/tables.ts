@@ -283,6 +283,8 @@ export interface Tables {
     response: string | null;
     /** 1 if the answer was not read to its end. */
     truncated: number;
+    /** Why TLS failed, in words of Annex. */
+    reason: string | null;
   };
   /** Signing secrets of targets' webhooks (docs/contract/webhooks.md#secret). */
   webhook_secrets: {

@@ -51,7 +51,7 @@ export class DeliveryInFlight {
 export interface Attempted {
   readonly ending: DeliveryOutcome;
   /** What is kept with the attempt; absent if nothing was called or posted. */
-  readonly recorded?: Pick<Attempt, 'destination' | 'status' | 'response' | 'truncated'>;
+  readonly recorded?: Pick<Attempt, 'destination' | 'status' | 'response' | 'truncated' | 'reason'>;
   /** What the answer of a webhook's receiver says of it; absent if nothing was posted. */
   readonly sign?: Settlement['sign'];
   /** One sentence for the log, if the outcome alone does not say what to do about it. */

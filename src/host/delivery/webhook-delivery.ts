@@ -174,7 +174,11 @@ export function attemptedWith(
 ): Attempted {
   const posted = destination === undefined ? {} : { destination };
   if (result.kind === 'fault') return { ending, recorded: posted, detail: result.detail };
-  if (result.kind !== 'answered') return { ending, recorded: posted, detail: result.detail, sign: 'failed' };
+  if (result.kind !== 'answered') {
+    const reason = result.kind === 'failed' ? result.tlsReason : undefined;
+    const recorded = { ...posted, ...(reason !== undefined && { reason }) };
+    return { ending, recorded, detail: result.detail, sign: 'failed' };
+  }
   const { status, response, truncated } = result;
   const refused = status === GONE ? 'gone' : 'failed';
   const sign = ending.end === 'delivered' ? 'accepted' : refused;

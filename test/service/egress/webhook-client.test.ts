@@ -353,15 +353,31 @@ describe('a secure receiver', () => {
     });
   });
 
-  test.each<[string, { host?: string; until?: string; trusted?: boolean }, string]>([
-    ['its certificate is not trusted', { trusted: false }, 'SELF_SIGNED_CERT'],
-    ['its certificate is of another name', { host: 'other.example' }, 'ALTNAME_INVALID'],
-    ['its certificate has expired', { until: '20210101000000Z' }, 'CERT_HAS_EXPIRED'],
-  ])('gets nothing where %s', async (_what, { host = HOST, until, trusted = true }, code) => {
+  test.each<[string, { host?: string; until?: string; trusted?: boolean }, string, string]>([
+    [
+      'its certificate is not trusted',
+      { trusted: false },
+      'SELF_SIGNED_CERT',
+      'the certificate is self-signed',
+    ],
+    [
+      'its certificate is of another name',
+      { host: 'other.example' },
+      'ALTNAME_INVALID',
+      'the certificate is of another name',
+    ],
+    [
+      'its certificate has expired',
+      { until: '20210101000000Z' },
+      'CERT_HAS_EXPIRED',
+      'the certificate has expired',
+    ],
+  ])('gets nothing where %s', async (_what, { host = HOST, until, trusted = true }, code, tlsReason) => {
     const port = await secured(selfSigned(host, until), { trusted });
     expect(await postTo(newWebhookClient(), `https://${HOST}:${port}/`)).toEqual({
       kind: 'failed',
       reason: 'tls',
+      tlsReason,
       // One line about the certificate, without Node's advice.
       detail: expect.stringMatching(new RegExp(`^https://${HOST}:\\d+: [^\n;]*${code}[^\n;]*$`)),
     });
@@ -371,6 +387,7 @@ describe('a secure receiver', () => {
     const receiver = await serveTcp((socket) => void socket.end(answered(200)));
     const result = await postTo(newWebhookClient(), receiver.replace('http:', 'https:'));
     expect(result).toMatchObject({ kind: 'failed', reason: 'tls' });
+    expect(result).toMatchObject({ tlsReason: 'the receiver does not speak TLS' });
     // OpenSSL's reason, without its source location.
     expect(result).toMatchObject({ detail: expect.stringMatching(/ ERR_SSL_\w+ [a-z ]+$/) });
   });

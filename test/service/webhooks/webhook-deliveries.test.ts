@@ -2,9 +2,11 @@
  * The webhook integration from an event to its receiver: selected events are posted, signed with
  * the secret of the space or site, to the URL of the present configuration.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createServer } from 'node:https';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { checkSignature } from '../../../sandbox/sdk/verify-signature.js';
-import { serve, serveTcp } from '../../support/http/egress.ts';
+import { selfSigned } from '../../support/http/certificate.ts';
+import { portOf, serve, serveTcp, stop } from '../../support/http/egress.ts';
 import { ask } from '../../support/installation-api.ts';
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { WebhookInbox } from '../../support/receivers/webhook-inbox.ts';
@@ -111,6 +113,24 @@ describe('an event', () => {
       1,
       expect.objectContaining({ attempts: 1, outcome: 'answered 200' }),
     ]);
+  });
+
+  // Attack: a certificate whose name is text for the owner to read.
+  test('says why TLS failed, in words of Annex', async () => {
+    const server = createServer(selfSigned('call-0800-evil.example'));
+    onTestFinished(() => stop(server));
+    const webhook = await installed();
+    const url = `https://127.0.0.1:${await portOf(server)}/`;
+    await webhook.configure('spaces/garden', { webhook_url: url, event_types: [updated.type] });
+    const { eventId } = await webhook.post(updated);
+    await expect.poll(async () => (await delivery(eventId))?.['outcome']).toBe('tls');
+    const id = (await delivery(eventId))?.['id'];
+    const { body } = await ask(annex, 'GET', `/deliveries/${id}`);
+    expect((body['history'] as unknown[])[0]).toMatchObject({
+      outcome: 'tls',
+      reason: 'the certificate is self-signed',
+    });
+    expect(JSON.stringify(body)).not.toContain('evil');
   });
 
   test('is posted by the targets that select it, and by no other', async () => {

@@ -14,7 +14,13 @@ import { deepest, explain } from '../network-errors.ts';
 export type FailureReason = 'dns' | 'refused' | 'reset' | 'tls' | 'timeout' | 'protocol' | 'network';
 
 export type PostFailure =
-  | { readonly kind: 'failed'; readonly reason: FailureReason; readonly detail: string }
+  | {
+      readonly kind: 'failed';
+      readonly reason: FailureReason;
+      readonly detail: string;
+      /** Why TLS failed, for the owner of the webhook, where that is known. */
+      readonly tlsReason?: string;
+    }
   /** Refused by a rule of this service or of its operator. */
   | { readonly kind: 'blocked'; readonly detail: string }
   /** This service failed. */
@@ -37,6 +43,50 @@ const REASONS: readonly (readonly [codes: RegExp, reason: FailureReason | 'fault
   // An assertion of the parser is caused by its input.
   [/^(ERR_ASSERTION|UND_ERR_(HEADERS_OVERFLOW|RES_))/, 'protocol'],
 ];
+/**
+ * Why TLS failed, by the code that Node or OpenSSL of this machine gives.
+ *
+ * Attack: a certificate or an alert with text that is made to be shown. Nothing of the
+ * receiver is repeated, not even the name in its certificate.
+ */
+const TLS_REASONS: readonly (readonly [codes: string, reason: string])[] = [
+  ['CERT_HAS_EXPIRED', 'the certificate has expired'],
+  ['CERT_NOT_YET_VALID', 'the certificate is not valid yet'],
+  ['CERT_REVOKED', 'the certificate is revoked'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID HOSTNAME_MISMATCH', 'the certificate is of another name'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'the certificate is self-signed'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'the certificate is of an authority that is not trusted'],
+  [
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'the issuer of the certificate is not known: an intermediate certificate may be missing',
+  ],
+  [
+    'INVALID_CA INVALID_PURPOSE PATH_LENGTH_EXCEEDED CERT_UNTRUSTED CERT_REJECTED CERT_CHAIN_TOO_LONG',
+    'the certificate is not for this use',
+  ],
+  ['CERT_SIGNATURE_FAILURE', 'the signature of the certificate is wrong'],
+  [
+    'ERR_SSL_EE_KEY_TOO_SMALL ERR_SSL_CA_KEY_TOO_SMALL ERR_SSL_CA_MD_TOO_WEAK ERR_SSL_DH_KEY_TOO_SMALL',
+    'the certificate or the handshake has a weak key',
+  ],
+  [
+    'ERR_SSL_UNSUPPORTED_PROTOCOL ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
+    'the receiver has no version of TLS that is accepted',
+  ],
+  [
+    'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE',
+    'the receiver refused the handshake',
+  ],
+  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'the receiver asks for a certificate of the sender'],
+  [
+    'ERR_SSL_TLSV1_UNRECOGNIZED_NAME ERR_SSL_TLSV1_ALERT_UNRECOGNIZED_NAME',
+    'the receiver does not serve this name',
+  ],
+  [
+    'ERR_SSL_WRONG_VERSION_NUMBER ERR_SSL_PACKET_LENGTH_TOO_LONG ERR_SSL_HTTP_REQUEST',
+    'the receiver does not speak TLS',
+  ],
+];
 /** undici's error for an answer that is not HTTP has a name, and mostly no code. */
 const NO_HTTP = 'HTTPParserError';
 /** undici has one code for a connection that ended and for an answer that cannot be used. */
@@ -53,9 +103,9 @@ export function postFailure(cause: unknown, where: string, limits: PostLimits): 
       ? overLimit({ name: 'webhookConnectMs', max: webhookConnectMs }, 'timeout')
       : cause;
   const { detail } = explain(mapped, where, { fetchConnectMs: webhookConnectMs, fetchHeaderBytes });
-  return reason === 'fault' || reason === 'blocked'
-    ? { kind: reason, detail }
-    : { kind: 'failed', reason, detail };
+  if (reason === 'fault' || reason === 'blocked') return { kind: reason, detail };
+  const tlsReason = reason === 'tls' ? reasonOfTls(code) : undefined;
+  return { kind: 'failed', reason, detail, ...(tlsReason !== undefined && { tlsReason }) };
 }
 
 function reasonOf(error: Error, code: string, syscall: string): FailureReason | 'fault' {
@@ -64,6 +114,9 @@ function reasonOf(error: Error, code: string, syscall: string): FailureReason | 
   if (code === 'UND_ERR_SOCKET') return UNUSABLE.test(error.message) ? 'protocol' : 'reset';
   return REASONS.find(([codes]) => codes.test(code))?.[1] ?? 'network';
 }
+
+const reasonOfTls = (code: string): string | undefined =>
+  TLS_REASONS.find(([codes]) => codes.split(' ').includes(code))?.[1];
 
 function reasonOfEgress({ result }: EgressError): FailureReason | 'fault' | 'blocked' {
   if (result === 'refused') return 'blocked';

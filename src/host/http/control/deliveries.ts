@@ -115,6 +115,10 @@ const AttemptView = named('DeliveryAttempt', {
   status: optional(Type.Integer(), 'Status of the answer.'),
   response: optional(Type.String(), "Beginning of the body of the receiver's answer."),
   truncated: optional(Type.Boolean(), 'Whether the answer was longer than what was read.'),
+  reason: optional(
+    Type.String(),
+    'Of the outcome `tls`: why, such as `the certificate has expired`, where that is known.',
+  ),
 });
 
 export const DeliveryView = named('Delivery', MEMBERS);

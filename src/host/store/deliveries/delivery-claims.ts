@@ -105,8 +105,8 @@ const SETTLE = bulk`
 
 const ATTEMPT = bulk`
   insert into delivery_attempts
-    (delivery_id, number, at, duration_ms, result, outcome, destination, status, response, truncated)
-  values (${TEXT}, ${WHOLE}, ${WHOLE}, ${WHOLE}, ${TEXT}, ${TEXT}, ${TEXT}, ${WHOLE}, ${TEXT}, ${WHOLE})`;
+    (delivery_id, number, at, duration_ms, result, outcome, destination, status, response, truncated, reason)
+  values (${TEXT}, ${WHOLE}, ${WHOLE}, ${WHOLE}, ${TEXT}, ${TEXT}, ${TEXT}, ${WHOLE}, ${TEXT}, ${WHOLE}, ${TEXT})`;
 
 /** Values: id, number of the attempt to remove. */
 const REMOVE_ATTEMPT = bulk`delete from delivery_attempts where delivery_id = ${TEXT} and number = ${WHOLE}`;
@@ -382,8 +382,9 @@ function signsIn({ claim, sign, outcome }: Settlement): ReceiverSign[] {
 /** The claim still holds, so no attempt was added since it was made. */
 function attemptRows({ claim, attempt }: Settlement): ColumnValue[][] {
   if (attempt === undefined) return [];
-  const { at, durationMs, result, outcome, destination, status, response, truncated } = attempt;
-  const answer = [destination ?? null, status ?? null, response ?? null, truncated === true ? 1 : 0];
+  const { at, durationMs, result, outcome, destination, status, response, truncated, reason } = attempt;
+  const bits = truncated === true ? 1 : 0;
+  const answer = [destination ?? null, status ?? null, response ?? null, bits, reason ?? null];
   return [[claim.id, claim.attempts + 1, at, durationMs, result, keptOutcome(outcome), ...answer]];
 }
 

@@ -50,7 +50,7 @@ const EVERYTHING = '*';
 const DELIVERY = bulk`select * from deliveries where id = ${TEXT}`;
 /** Without the receiver's answer, which is long. */
 const ATTEMPT = bulk`
-  select delivery_id, number, at, duration_ms, result, outcome, destination, status, null as response, truncated
+  select delivery_id, number, at, duration_ms, result, outcome, destination, status, null as response, truncated, reason
   from delivery_attempts where delivery_id = ${TEXT} and number = ${WHOLE}`;
 /** A step in a notice. */
 const NOTED = /^(?<id>[\w.-]{1,128}) (?<step>accepted|redelivered|ended|\d{1,9})$/;
@@ -342,7 +342,7 @@ const DELIVERIES_PER_READ = 100;
 
 /** Without the answers of receivers, which are long. */
 const ATTEMPTS = bulk`
-  select delivery_id, number, at, duration_ms, result, outcome, destination, status, null as response, truncated
+  select delivery_id, number, at, duration_ms, result, outcome, destination, status, null as response, truncated, reason
   from delivery_attempts where delivery_id = ${TEXT} order by number`;
 
 /** Changes in the order of their time. */

@@ -47,6 +47,7 @@ export const attemptOf = (row: Selectable<Tables['delivery_attempts']>): Recorde
   ...(row.status !== null && { status: row.status }),
   ...(row.response !== null && { response: row.response }),
   ...(row.truncated === 1 && { truncated: true }),
+  ...(row.reason !== null && { reason: row.reason }),
 });
 
 /** Ids between two bounds, both exclusive. */

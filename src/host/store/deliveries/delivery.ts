@@ -109,6 +109,8 @@ export interface Attempt {
   /** Beginning of the receiver's answer. */
   readonly response?: string;
   readonly truncated?: boolean;
+  /** Why TLS failed, in words of Annex: never text of the receiver. */
+  readonly reason?: string;
 }
 
 export interface RecordedAttempt extends Attempt {
