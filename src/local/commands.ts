@@ -21,6 +21,7 @@ import { publish } from '../cli/commands/publish.ts';
 import { render } from '../cli/commands/render.ts';
 import { secrets } from '../cli/commands/secrets.ts';
 import { sourceMap } from '../cli/commands/source-map.ts';
+import { storage } from '../cli/commands/storage.ts';
 import { token } from '../cli/commands/token.ts';
 import { trigger } from '../cli/commands/trigger.ts';
 import { types } from '../cli/commands/types.ts';
@@ -53,6 +54,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   eventTypes,
   logs,
   tail,
+  storage,
   deliveries,
   listen,
   webhook,

@@ -82,7 +82,13 @@ export class TypeText {
   #object(rules: Rules): string {
     const { properties = {}, additionalProperties } = rules;
     const item = pageItem(rules);
-    if (item) return `${PAGE}<${this.of(item)}>`;
+    if (item) {
+      const { items: _items, count: _count, next: _next, ...more } = properties;
+      const page = `${PAGE}<${this.of(item)}>`;
+      return Object.keys(more).length === 0
+        ? page
+        : `${page} & ${this.#members({ ...rules, properties: more })}`;
+    }
     if (Object.keys(properties).length > 0) return this.#members(rules);
     if (typeof additionalProperties !== 'object')
       return additionalProperties === false ? 'Readonly<Record<never, never>>' : RECORD;

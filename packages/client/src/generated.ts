@@ -234,7 +234,11 @@ export class IntegrationsRoutes {
     integration: string,
     query: IntegrationsListStoredKeysQuery = {},
     options?: Options,
-  ): Reply<Page<StoredKey>> {
+  ): Reply<
+    Page<StoredKey> & {
+      readonly usage: StorageUsage;
+    }
+  > {
     return this.#requests.send('GET', '/v1/integrations/{name}/storage', {
       path: { name: integration },
       query,
@@ -967,7 +971,11 @@ export class InstallationsRoutes {
     installationId: string,
     query: InstallationsListStoredKeysQuery = {},
     options?: Options,
-  ): Reply<Page<StoredKey>> {
+  ): Reply<
+    Page<StoredKey> & {
+      readonly usage: StorageUsage;
+    }
+  > {
     return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/storage', {
       path: { name: integration, id: installationId },
       query,
@@ -3908,7 +3916,18 @@ export type Rendering =
         readonly id: string;
         readonly label: string;
         readonly icon?: string | undefined;
-      }>;
+      }> & {
+        /** Those that are chosen. */
+        readonly selected?:
+          | readonly {
+              readonly id: string;
+              readonly label: string;
+              readonly icon?: string | undefined;
+            }[]
+          | undefined;
+        /** URL of the next page, in place of a mark. */
+        readonly nextPage?: string | undefined;
+      };
     };
 
 export interface Replay {
@@ -4145,6 +4164,16 @@ export interface StatementKeys {
 export interface StatementKeysRotateBody {
   /** Whether all keys so far are withdrawn at once: one has leaked. */
   readonly forget?: boolean | undefined;
+}
+
+export interface StorageUsage {
+  readonly keys: number;
+  /** The limit `storageKeys`. */
+  readonly keysMax: number;
+  /** Size of all keys and values together. */
+  readonly bytes: number;
+  /** The limit `storageBytes`. */
+  readonly bytesMax: number;
 }
 
 export interface StoredIncrement {

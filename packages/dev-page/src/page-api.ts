@@ -90,6 +90,25 @@ export interface DeliveryView {
   readonly outcome?: string;
 }
 
+export interface StoredKeyView {
+  readonly key: string;
+  readonly kind: string;
+  readonly bytes: number;
+  readonly expiresAt?: string;
+}
+
+/** What the code has stored, without values: for the installation, and for the integration. */
+export type StorageView = Readonly<
+  Record<
+    'own' | 'shared',
+    {
+      readonly items: readonly StoredKeyView[];
+      readonly next?: string;
+      readonly usage: { readonly keys: number };
+    }
+  >
+>;
+
 /** An event of the session, as `src/local/dev/dev-event.ts` describes it. */
 export interface FeedEvent {
   readonly event: 'started' | 'live' | 'refused' | 'failed' | 'log' | 'delivery' | 'rendered' | 'triggered';

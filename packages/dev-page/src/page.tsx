@@ -7,6 +7,7 @@ import { EventsView } from './events-view.tsx';
 import { FeedView } from './feed-view.tsx';
 import { InsertView } from './insert-view.tsx';
 import { followSession, isConnected, session, watchEdits } from './page-state.ts';
+import { StoredView } from './storage-view.tsx';
 
 function Page() {
   const { live } = session.value;
@@ -32,6 +33,7 @@ function Page() {
             <ConfigurationsView />
             <EventsView />
             <EndpointView />
+            <StoredView />
           </>
         )}
       </main>

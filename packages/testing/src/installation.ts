@@ -2,7 +2,7 @@
  * One installation of the integration under test. Each step resolves when all that it has begun is
  * done, `waitUntil` and the deliveries that are due included: what a test reads next is complete.
  */
-import type { Annex, Delivery, LogLine, PostedEvent } from '../../client/src/index.ts';
+import type { Annex, Delivery, LogLine, PostedEvent, StoredKey } from '../../client/src/index.ts';
 import { Component, type Values } from './component.ts';
 import { type Duration, milliseconds } from './duration.ts';
 import type { Mocks, SentRequest } from './fetch-table.ts';
@@ -61,6 +61,7 @@ export class Installation {
   readonly #stopAnswering: () => void;
   #logs: readonly LogLine[] = [];
   #deliveries: readonly Delivery[] = [];
+  #storedKeys: readonly StoredKey[] = [];
   #shown: Component | undefined;
   #isClosed = false;
 
@@ -82,6 +83,14 @@ export class Installation {
   /** Deliveries of events and tasks, oldest first, as they were at the end of the last step. */
   get deliveries(): readonly Delivery[] {
     return this.#deliveries;
+  }
+
+  /**
+   * Keys that its code has stored in `context.storage`, in their order, as they were at the end of
+   * the last step. Values are for the code: a test reads what it answers.
+   */
+  get storedKeys(): readonly StoredKey[] {
+    return this.#storedKeys;
   }
 
   /** Requests that its code has sent to other servers, and webhooks, oldest first. */
@@ -222,13 +231,15 @@ export class Installation {
   }
 
   async #read(): Promise<void> {
-    const { logs, deliveries } = this.#deps.annex;
-    const [lines, delivered] = await Promise.all([
+    const { logs, deliveries, installations } = this.#deps.annex;
+    const [lines, delivered, keys] = await Promise.all([
       all(logs.all({ installation: this.id })),
       all(deliveries.all({ installation: this.id })),
+      all(installations.allStoredKeys(this.#integration, this.id)),
     ]);
     this.#logs = lines.reverse();
     this.#deliveries = delivered.reverse();
+    this.#storedKeys = keys;
   }
 }
 

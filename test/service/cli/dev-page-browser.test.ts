@@ -47,7 +47,10 @@ const link = createComponent({
 });
 export default createIntegration({
   components: [counter, link],
-  fetch: (request, { environment }) => new Response('greets ' + environment.installation.configuration.greeting),
+  async fetch(request, { environment, storage }) {
+    await storage.put('greeted', 'a value that the page does not show');
+    return new Response('greets ' + environment.installation.configuration.greeting);
+  },
   events: { space_content_updated: ({ revisionId }) => console.log('revision ' + revisionId) },
 });
 `;
@@ -92,6 +95,16 @@ describe('the page', needs('chromium'), () => {
     await page.getByText('Saved.').waitFor();
     await page.getByRole('button', { name: 'Send' }).click();
     await page.locator('pre.body').getByText('greets Good day').waitFor();
+  });
+
+  test('what the code has stored is listed without its value, and is deleted', async () => {
+    const stored = page.getByRole('region', { name: 'Storage' });
+    await stored.getByRole('button', { name: 'Show keys' }).click();
+    await stored.getByText('Of the installation: 1 key').waitFor();
+    await stored.getByText('greeted').waitFor();
+    expect(await stored.textContent()).not.toContain('a value');
+    await stored.getByRole('button', { name: 'Delete greeted' }).click();
+    await stored.getByText('Of the installation: 0 keys').waitFor();
   });
 
   test('a block is inserted from the menu, and from a pasted URL', async () => {

@@ -69,6 +69,24 @@ export default createIntegration({
   expect(installation.logs.map(({ text }) => text)).toEqual(['reminded']);
 });
 
+test('a stored value is there for the next step, is listed by its key, and expires at its time', async () => {
+  const source = `import { createIntegration } from '@annex/sdk';
+export default createIntegration({
+  async fetch(request, { storage }) {
+    if (request.method === 'POST') await storage.put('session', await request.text(), { expiresIn: 3_600 });
+    return Response.json([await storage.get('session') ?? null]);
+  },
+});`;
+  const installation = await (await load(await folderOf(source, 'scopes: []\n'))).install();
+  await installation.fetch('/', { method: 'POST', body: 'Ada' });
+  expect(installation.storedKeys).toMatchObject([{ key: 'session', kind: 'json' }]);
+  await installation.advance('59m');
+  expect(await (await installation.fetch()).json()).toEqual(['Ada']);
+  await installation.advance('2m');
+  expect(await (await installation.fetch()).json()).toEqual([null]);
+  expect(installation.storedKeys).toEqual([]);
+});
+
 test('a duration that is none is refused', async () => {
   const installation = await (await load(WEBHOOK)).install();
   await expect(installation.advance('soon' as '1s')).rejects.toThrow('"soon" is no duration');

@@ -24,8 +24,10 @@ const count = createComponent({
 });
 export default createIntegration({
   components: [count],
-  async fetch(request) {
+  async fetch(request, { storage, integration }) {
     const text = await request.text();
+    await storage.put('last\\u001b[31m', text);
+    await integration.storage.increment('calls');
     console.log('was called with ' + request.method);
     return new Response('answered ' + text, { headers: { 'x-busy': 'yes' } });
   },

@@ -33,6 +33,7 @@ export interface PageOperations {
 /** Bytes of an answer of the endpoint that the page shows. */
 const SHOWN_BYTES_MAX = 256 * 1024;
 const CALL_MS = 60_000;
+const STORED_KEYS_SHOWN = 100;
 
 export function pageOperations(annex: Annex, session: DevSession): PageOperations {
   const live = (): Live => {
@@ -55,6 +56,15 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
       configuration: async ({ place }) => annex.request('GET', `${target(place)}/configuration`),
       sample: async ({ type = '' }) => sampleFor(type, live()),
       deliveries: async ({ event = '' }) => deliveriesOf(annex, event),
+      storage: async () => {
+        const { integration, installation } = live();
+        const page = { limit: STORED_KEYS_SHOWN };
+        const [own, shared] = await Promise.all([
+          annex.installations.listStoredKeys(integration, installation.id, page),
+          annex.integrations.listStoredKeys(integration, page),
+        ]);
+        return { own, shared };
+      },
       blocks: async () =>
         annex.request('GET', '/v1/blocks', {
           query: { organization: live().installation.organization, space: SAMPLE_SPACE },
@@ -69,6 +79,13 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
       event: async ({ event }) => {
         const { organization, id } = live().installation;
         return postEvent(annex, { ...(event as JsonObject), organization, installationId: id });
+      },
+      deleteStored: async ({ area, key }) => {
+        const { integration, installation } = live();
+        await (area === 'shared'
+          ? annex.integrations.deleteStoredValue(integration, String(key))
+          : annex.installations.deleteStoredValue(integration, installation.id, String(key)));
+        return {};
       },
       unfurl: async ({ url }) => {
         const { organization } = live().installation;

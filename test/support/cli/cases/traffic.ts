@@ -97,6 +97,36 @@ export const TRAFFIC_CASES: readonly CommandCase[] = [
     ],
   },
   {
+    command: 'storage list',
+    success: (world) => called(world, ['storage', 'list', 'busy', '--prefix', 'la']),
+    shows: /^KEY .*^"last\\u001b\[31m" +json +\d+ /ms,
+    failures: [
+      strange(['storage', 'list', 'busy']),
+      noName(['storage', 'list', '?']),
+      refused('neither of two names', ['storage', 'list'], /Name an installation, or an integration/),
+      refused(
+        'both of two names',
+        ['storage', 'list', 'busy', '--integration', 'busy'],
+        /Name an installation, or an integration/,
+      ),
+    ],
+  },
+  {
+    command: 'storage delete',
+    success: (world) => called(world, ['storage', 'delete', 'calls', '--integration', 'busy']),
+    shows: /"calls" of busy is deleted\./,
+    failures: [
+      nowhere(['storage', 'delete', 'x', 'busy']),
+      notInstalled(['storage', 'delete', 'x', 'busy@nobody']),
+      {
+        title: 'a key that is not stored',
+        run: (world) => at(world, ['storage', 'delete', 'nothing', 'busy']),
+        code: 1,
+        says: /There is no value of this key/,
+      },
+    ],
+  },
+  {
     command: 'tail',
     success: async (world) => ({ ...(await called(world, ['tail', 'busy'])), stopWhen: /was called/ }),
     shows: /info +was called with /,
