@@ -64,6 +64,8 @@ export class TestService {
       cells?: number;
       limits?: Partial<Limits>;
       flags?: readonly string[];
+      /** Variables of settings that have no flag. */
+      env?: Readonly<Record<string, string>>;
       inspect?: InspectionSettings;
       /** Takes everything the service logs, from `trace` on. */
       logTo?: { write(line: string): void };
@@ -71,7 +73,7 @@ export class TestService {
   ): Promise<TestService> {
     const { env, drop } = await serviceDatabase();
     const { service, end } = await startTemporaryService({
-      env,
+      env: { ...env, ...options.env },
       // No built-in integrations by default: lists and counts are of integrations that the test has
       // published.
       flags: ['--built-ins', 'none', '--cells', String(options.cells ?? 1), ...(options.flags ?? [])],

@@ -15,6 +15,7 @@ const SUITES = [
   'test/service/process/first-admin-token.test.ts',
   'test/service/tasks/task-schedule.test.ts',
   'test/service/webhooks/webhook-deliveries.test.ts',
+  'test/service/webhooks/product-notices.test.ts',
   'test/service/webhooks/webhook-health.test.ts',
   'test/service/webhooks/webhook-health-api.test.ts',
   'test/service/webhooks/webhook-secrets.test.ts',
