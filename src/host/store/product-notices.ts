@@ -6,6 +6,7 @@
  * delivery, which waits, is retried and ends as every other one does (`delivery/`). Lists of events
  * leave notices out.
  */
+import { sql } from 'kysely';
 import { noticeId, type RandomBytes } from '../../model/identifiers.ts';
 import {
   NOTICE_LANE,
@@ -119,9 +120,7 @@ export class ProductNotices implements NoticeWriter {
     let select = this.#deps.database
       .selectFrom('events')
       .leftJoin('deliveries', (join) =>
-        join.on('deliveries.id', '=', ({ fn, val, ref }) =>
-          fn<string>('concat', [ref('events.id'), val(FIRST)]),
-        ),
+        join.on('deliveries.id', '=', sql<string>`events.id || ${sql.lit(FIRST)}`),
       )
       .select(['events.id', 'events.body', 'deliveries.id as delivery', 'state', 'attempts', 'outcome'])
       .where('events.organization', '=', OF_NO_ORGANIZATION);
