@@ -42,6 +42,8 @@ export interface ApiIntegration {
   }[];
   /** Hosts that its fetch may reach, if the manifest lists them. */
   readonly egress?: readonly string[];
+  /** Name of the retry schedule of its handlers, or its delays, or none. */
+  readonly retries?: string;
   /** Names of the properties with the URL of webhooks and the types of events. */
   readonly webhook?: {
     readonly url: string;

@@ -22,6 +22,12 @@ interface EventBase<Type extends string> {
   readonly siteId?: string;
 }
 
+/** An event whose delivery is repeated if its handler fails. */
+interface Delivered<Type extends string> extends EventBase<Type> {
+  /** Number of the attempt, from 1. Not enumerable at the first. */
+  readonly attempt: number;
+}
+
 /** The user of the host product who caused a call. */
 export interface Auth {
   /** Id of the user in the host product. */
@@ -77,7 +83,7 @@ export interface VisitorAuthenticationEvent extends EventBase<'fetch_visitor_aut
 }
 
 /** A task of the integration is due. */
-export interface TaskEvent extends EventBase<'task'> {
+export interface TaskEvent extends Delivered<'task'> {
   /** The task as it was queued. */
   readonly task: unknown;
 }
@@ -214,22 +220,22 @@ export interface RuntimeEvents {
   /** The installation in a site was deleted. The environment is that from before. */
   site_installation_deleted: EventBase<'site_installation_deleted'> & InSite & Deleted<SiteConfiguration>;
   /** A user viewed a space. Scope `space:metadata:read`. */
-  space_view: EventBase<'space_view'> & InSpace & PageView;
+  space_view: Delivered<'space_view'> & InSpace & PageView;
   /** Content of a space changed. Scope `space:content:read`. */
-  space_content_updated: EventBase<'space_content_updated'> & InSpace & Revision;
+  space_content_updated: Delivered<'space_content_updated'> & InSpace & Revision;
   /** The visibility of a space changed. Scope `space:metadata:read`. */
-  space_visibility_updated: EventBase<'space_visibility_updated'> & InSpace & VisibilityChange;
+  space_visibility_updated: Delivered<'space_visibility_updated'> & InSpace & VisibilityChange;
   /** A Git sync of a space began. Scope `space:git:sync`. */
-  space_gitsync_started: EventBase<'space_gitsync_started'> & InSpace & GitSync;
+  space_gitsync_started: Delivered<'space_gitsync_started'> & InSpace & GitSync;
   /** A Git sync of a space ended. Scope `space:git:sync`. */
-  space_gitsync_completed: EventBase<'space_gitsync_completed'> &
+  space_gitsync_completed: Delivered<'space_gitsync_completed'> &
     InSpace &
     GitSync & {
       /** How the sync ended. */
       readonly state: 'success' | 'failure';
     };
   /** A user visited a page of a site. Scope `site:views:read`. */
-  site_view: EventBase<'site_view'> & InSite & Partial<InSpace> & PageView;
+  site_view: Delivered<'site_view'> & InSite & Partial<InSpace> & PageView;
   /** A user rated a page. Scope `site:views:read` or `page:feedback:read`. */
-  page_feedback: EventBase<'page_feedback'> & InSite & Partial<InSpace> & PageView & Feedback;
+  page_feedback: Delivered<'page_feedback'> & InSite & Partial<InSpace> & PageView & Feedback;
 }

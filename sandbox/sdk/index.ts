@@ -84,6 +84,7 @@ export type {
 } from './oauth-provider.ts';
 export { getOAuthToken } from './oauth-token.ts';
 export { type RecentIds, recentIds } from './recent-ids.js';
+export { RetryAfter } from './retry-after.ts';
 export {
   type JsonValue,
   type ListOptions,

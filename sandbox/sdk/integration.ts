@@ -23,6 +23,7 @@ import type {
 } from './event.ts';
 import { ExposableError } from './exposable-error.ts';
 import type { AccountConfiguration, Configuration } from './manifest-types.ts';
+import { RetryAfter } from './retry-after.ts';
 import type { RunStorage } from './storage.ts';
 
 /**
@@ -67,8 +68,8 @@ export interface IntegrationDefinition<C extends Configuration = AccountConfigur
     context: Context<C>,
   ) => Awaitable<Response>;
   /**
-   * Runs a task of the integration, which `context.integration.queueTask` queued. A task whose
-   * handler throws has failed, and is not repeated.
+   * Runs a task of the integration, which `context.integration.queueTask` queued. A handler that
+   * throws is called again by the retries of the manifest.
    */
   readonly task?: EventHandler<TaskEvent, C>;
   /** Results of `createContentSource`, each with a `sourceId` of its own. */
@@ -77,8 +78,8 @@ export interface IntegrationDefinition<C extends Configuration = AccountConfigur
   readonly components?: readonly Component[];
   /**
    * Event name → a handler, or several that run at the same time. A result counts only if it is
-   * made by `deliverTo`. A handler that throws fails its delivery and is not called again for it
-   * (docs/contract/events.md#handler-delivery). Posted types need a scope in the manifest.
+   * made by `deliverTo`. A handler that throws is called again by the retries of the manifest
+   * (docs/contract/events.md#handler-retries). Posted types need a scope in the manifest.
    *
    * Of the types that the product has declared, a name may be the beginning of several,
    * `invoice.*`, or `*`. The narrowest name of an event wins.
@@ -243,10 +244,20 @@ async function answer(routes: Routes, envelope: Envelope, execution: Execution):
     }
   } catch (error) {
     report(error);
-    const exposed = error instanceof ExposableError;
-    const body = { error: exposed ? error.message : 'Internal server error' };
-    return Response.json(body, { status: exposed ? error.status : 500 });
+    return answerOf(error);
   }
+}
+
+/** Says that the event may be delivered again, and after how many seconds. */
+const RETRY_HEADER = 'annex-retry';
+
+function answerOf(error: unknown): Response {
+  if (error instanceof ExposableError)
+    return Response.json({ error: error.message }, { status: error.status });
+  if (!(error instanceof RetryAfter))
+    return Response.json({ error: 'Internal server error' }, { status: 500 });
+  const headers = { 'retry-after': String(error.seconds) };
+  return Response.json({ error: error.message }, { status: 503, headers });
 }
 
 async function answerFetch(
@@ -367,9 +378,20 @@ async function answerEvent(
   event: { readonly type: string },
   context: Context,
 ): Promise<Response> {
-  const results = await runHandlers(routes, event, context);
-  if (results === undefined) return unhandled(event.type);
-  return deliveryOf(event.type, results)?.toResponse() ?? text('OK', 200);
+  // The platform says which attempt it is from the second on. Not enumerable: what code passes on
+  // of an event is what was posted.
+  if (!('attempt' in event)) Object.defineProperty(event, 'attempt', { value: 1 });
+  try {
+    const results = await runHandlers(routes, event, context);
+    if (results === undefined) return unhandled(event.type);
+    return deliveryOf(event.type, results)?.toResponse() ?? text('OK', 200);
+  } catch (error) {
+    report(error);
+    const response = answerOf(error);
+    if (!(error instanceof ExposableError))
+      response.headers.set(RETRY_HEADER, String(error instanceof RetryAfter ? error.seconds : 0));
+    return response;
+  }
 }
 
 /**
@@ -390,9 +412,9 @@ async function runAll(
   return runs.flatMap((run) => (run.status === 'fulfilled' ? [run.value] : []));
 }
 
-/** An `ExposableError` is an answer that the author chose; any other error is a fault. */
+/** These errors are answers that the author chose; any other error is a fault. */
 function report(error: unknown): void {
-  if (!(error instanceof ExposableError)) reportError(error);
+  if (!(error instanceof ExposableError || error instanceof RetryAfter)) reportError(error);
 }
 
 const isRequest = (request: Partial<FetchEvent['request']> | undefined): boolean =>

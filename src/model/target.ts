@@ -86,6 +86,8 @@ export interface Target {
   readonly webhook?: WebhookDeclaration;
   /** The schedule that its webhooks follow; absent where it posts none. */
   readonly webhookRetries?: RetrySchedule;
+  /** The schedule by which failures of its code are retried; absent where these are final. */
+  readonly handlerRetries?: RetrySchedule;
   /** Secrets that verify the signatures of envelopes for this endpoint. */
   readonly signingSecrets: readonly string[];
 }

@@ -4537,6 +4537,8 @@ export interface WholeIntegration {
   }[];
   /** Hosts that its fetch may reach, if the manifest lists them. */
   readonly egress?: readonly string[] | undefined;
+  /** Name of the retry schedule of its handlers, or its delays, or none. */
+  readonly retries?: string | readonly string[] | undefined;
   /** Names of the properties with the URL of webhooks and the types of events. */
   readonly webhook?:
     | {
@@ -4610,6 +4612,8 @@ export interface WholeVersion {
   }[];
   /** Hosts that its fetch may reach, if the manifest lists them. */
   readonly egress?: readonly string[] | undefined;
+  /** Name of the retry schedule of its handlers, or its delays, or none. */
+  readonly retries?: string | readonly string[] | undefined;
   /** Names of the properties with the URL of webhooks and the types of events. */
   readonly webhook?:
     | {

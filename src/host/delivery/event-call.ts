@@ -13,7 +13,7 @@ import { TASK } from '../../model/task.ts';
 import type { CallResponse, CallResult } from '../calls/call.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
 import type { Attempted, DeliveryInFlight } from './in-flight.ts';
-import { handlerOutcome } from './retry.ts';
+import { handlerOutcome, headerOf } from './retry.ts';
 
 /** Response header with the URL to which the body is posted. */
 export const DELIVER_TO = 'annex-deliver-to';
@@ -43,26 +43,36 @@ export function callFor(
   return dispatch.call(target, envelope, claim.id, caller);
 }
 
-function eventFor(target: Target, { type, eventBody }: DeliveryInFlight['claim']): string {
+function eventFor(target: Target, { type, eventBody, retries }: DeliveryInFlight['claim']): string {
   const ids = type === TASK ? eventIds(target) : { installationId: target.installationId };
-  if (ids.installationId === undefined) return eventBody;
-  return `${JSON.stringify(ids).slice(0, -1)},${eventBody.slice(1)}`;
+  // The first attempt has the event as it was posted.
+  const members = { ...ids, ...(retries > 0 && { attempt: retries + 1 }) };
+  const text = JSON.stringify(members);
+  return text === '{}' ? eventBody : `${text.slice(0, -1)},${eventBody.slice(1)}`;
 }
 
-/** What a call means for the delivery, whatever the body of its answer is. */
-export function attemptedBy(result: CallResult): Attempted {
+/**
+ * What a call means for the delivery, whatever the body of its answer is.
+ *
+ * @param target its failures are final unless it has a schedule for them
+ */
+export function attemptedBy(
+  result: CallResult,
+  { handlerRetries }: Pick<Target, 'handlerRetries'>,
+): Attempted {
   const { outcome, ...handled } = handlerOutcome(result);
   const recorded = result.response === undefined ? {} : { status: result.response.status };
   if (handled.next === 'retry')
     return { ending: { end: 'fault', outcome, leastMs: handled.leastMs }, recorded };
-  // A failure of the code is final: another call would fail the same way.
-  const end = handled.next === 'failed' ? 'rejected' : handled.next;
-  return { ending: { end, outcome }, recorded };
+  if (handled.next !== 'failed') return { ending: { end: handled.next, outcome }, recorded };
+  const { againMs } = handled;
+  if (againMs === undefined || handlerRetries === undefined)
+    return { ending: { end: 'rejected', outcome }, recorded };
+  return { ending: { end: 'failed', outcome, ...(againMs > 0 && { leastMs: againMs }) }, recorded };
 }
 
 /** The URL to which an answer wants its body posted; undefined if it names none. */
-export const destinationIn = ({ headers }: CallResponse): string | undefined =>
-  headers.find(([name]) => name.toLowerCase() === DELIVER_TO)?.[1];
+export const destinationIn = (response: CallResponse): string | undefined => headerOf(response, DELIVER_TO);
 
 /** Ends a body that is not read: a stream is not produced to its end. */
 export function discard(response: { readonly body: Buffer | Readable } | undefined): void {

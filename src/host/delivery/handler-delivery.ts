@@ -1,5 +1,6 @@
 /**
- * One attempt at a delivery of kind `handler`: calls the integration, whose answer is final.
+ * One attempt at a delivery of kind `handler`: calls the integration. What it answers is final; a failure of
+ * its code is retried by its schedule.
  *
  * Posts nothing, whatever the answer: only targets of a manifest with `webhook` post.
  */
@@ -27,7 +28,7 @@ export class HandlerDelivery {
     if ('ending' in result) return result;
     const { response } = result;
     discard(response);
-    const attempted = attemptedBy(result);
+    const attempted = attemptedBy(result, target);
     if (
       response !== undefined &&
       attempted.ending.end === 'delivered' &&

@@ -42,8 +42,11 @@ export class DeliveryInFlight {
 
   /** The schedule that it follows: the one of its target as it is now; of a notice, of days. */
   get schedule(): RetrySchedule {
-    if (this.claim.kind === 'notice') return RETRY_SCHEDULES.days;
-    return this.target?.webhookRetries ?? RETRY_SCHEDULES.contract;
+    const { kind } = this.claim;
+    if (kind === 'notice') return RETRY_SCHEDULES.days;
+    const { webhookRetries, handlerRetries } = this.target ?? {};
+    const own = kind === 'webhook' ? (webhookRetries ?? handlerRetries) : handlerRetries;
+    return own ?? RETRY_SCHEDULES.contract;
   }
 }
 

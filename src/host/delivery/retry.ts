@@ -6,7 +6,7 @@
 
 import type { RetrySchedule } from '../../model/retry-schedule.ts';
 import type { Outcome } from '../../protocol/wire.ts';
-import type { CallResult } from '../calls/call.ts';
+import type { CallResponse, CallResult } from '../calls/call.ts';
 import type { AttemptResult, DeliveryState } from '../database/tables.ts';
 import type { PostResult } from '../egress/webhook/webhook-client.ts';
 import { delayMs, withJitter } from './delays.ts';
@@ -204,7 +204,16 @@ const dateIn = (text: string): number =>
   DATE.test(text) ? Date.parse(text) : ASCTIME.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
 
 export type HandlerOutcome =
-  | { readonly next: 'delivered' | 'unhandled' | 'failed'; readonly outcome: string }
+  | { readonly next: 'delivered' | 'unhandled'; readonly outcome: string }
+  | {
+      readonly next: 'failed';
+      readonly outcome: string;
+      /**
+       * Of a failure that another call may not have: the delay that the code asks for, or 0. What
+       * the code has answered is final.
+       */
+      readonly againMs?: number;
+    }
   /** @property leastMs the shortest delay that is of use */
   | { readonly next: 'retry'; readonly outcome: string; readonly leastMs: number };
 
@@ -228,6 +237,13 @@ const WITHOUT_ANSWER: Readonly<Record<Outcome, 'author' | 'platform'>> = {
   ok: 'platform',
 };
 
+/** Header of a 5xx by which code asks for another attempt, after so many seconds. */
+const RETRY_HEADER = 'annex-retry';
+
+/** The value of a header of the integration's answer. */
+export const headerOf = ({ headers }: CallResponse, wanted: string): string | undefined =>
+  headers.find(([name]) => name.toLowerCase() === wanted)?.[1];
+
 /** The integration declines the event. */
 const NOT_HANDLED = 406;
 
@@ -235,20 +251,25 @@ const NOT_HANDLED = 406;
  * What a call means for its event: one table, by the outcome of the call
  * (docs/contract/events.md#handler-delivery).
  *
- * An answer of the integration, or an outcome that its code caused, is final: the author finds it
- * in the log. A fault of the platform says nothing of the integration, so the event is retried, a
- * bounded number of times. Pure.
+ * An answer of the integration is final: the author finds it in the log. An error that the SDK
+ * answers for the code, or a call that the code did not bring to an answer, may be retried by the
+ * schedule of the integration. A fault of the platform says nothing of the integration, so the
+ * event is retried, a bounded number of times. Pure.
  *
  * What becomes of an event after a call for it.
  */
 export function handlerOutcome({ outcome, response, refusal }: CallResult): HandlerOutcome {
   if (response !== undefined) {
     const { status } = response;
-    const next =
-      status === NOT_HANDLED ? 'unhandled' : status >= 200 && status < 300 ? 'delivered' : 'failed';
-    return { next, outcome: `answered ${status}` };
+    const answered = `answered ${status}`;
+    if (status === NOT_HANDLED) return { next: 'unhandled', outcome: answered };
+    if (status >= 200 && status < 300) return { next: 'delivered', outcome: answered };
+    const asked = status >= 500 ? headerOf(response, RETRY_HEADER) : undefined;
+    const isAsked = asked !== undefined && asked.length <= CHARS_MAX && SECONDS.test(asked);
+    return { next: 'failed', outcome: answered, ...(isAsked && { againMs: Number(asked) * MS_PER_S }) };
   }
-  if (WITHOUT_ANSWER[outcome] === 'author') return { next: 'failed', outcome };
+  if (outcome === 'responseTooLarge') return { next: 'failed', outcome };
+  if (WITHOUT_ANSWER[outcome] === 'author') return { next: 'failed', outcome, againMs: 0 };
   const leastMs = (refusal?.retryAfterS ?? 0) * MS_PER_S;
   return { next: 'retry', outcome: refusal?.code ?? outcome, leastMs };
 }

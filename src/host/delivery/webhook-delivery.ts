@@ -81,7 +81,7 @@ export class WebhookDelivery {
     const result = await callFor(this.#deps.dispatch, target, delivery);
     if ('ending' in result) return result;
     const { response } = result;
-    const attempted = attemptedBy(result);
+    const attempted = attemptedBy(result, target);
     if (response === undefined || attempted.ending.end !== 'delivered') {
       discard(response);
       return attempted;
@@ -92,12 +92,12 @@ export class WebhookDelivery {
     if (destination === undefined)
       return { ...attempted, ending: { end: 'unhandled', outcome: 'nothing to post' } };
     if (stored !== undefined) return { destination, payload: stored };
-    const payload = await this.#payloadIn(response);
+    const payload = await this.#payloadIn(response, target);
     return typeof payload === 'string' ? { destination, payload } : payload;
   }
 
   /** Reads the payload. A body that streams while the call runs is subject to its limits. */
-  async #payloadIn({ status, body }: CallResponse): Promise<string | Attempted> {
+  async #payloadIn({ status, body }: CallResponse, target: Target): Promise<string | Attempted> {
     const max = this.#deps.limits.webhookPayloadBytes;
     const recorded = { status };
     let bytes: Buffer | undefined;
@@ -106,7 +106,7 @@ export class WebhookDelivery {
     } catch (cause) {
       if (!(cause instanceof BrokenOff)) throw cause;
       // Half an answer is none: the outcome of the call decides, as for a call without an answer.
-      return { ...attemptedBy({ outcome: cause.outcome }), recorded };
+      return { ...attemptedBy({ outcome: cause.outcome }, target), recorded };
     }
     if (bytes === undefined) {
       this.#deps.limitMet('webhookPayloadBytes');

@@ -28,7 +28,7 @@ import { policyHeader } from '../../model/manifest/content-security-policy.ts';
 import { EgressHosts } from '../../model/manifest/egress-hosts.ts';
 import type { PublishedManifest } from '../../model/manifest/manifest.ts';
 import { webhookSchedule } from '../../model/manifest/webhook.ts';
-import type { RetrySchedule } from '../../model/retry-schedule.ts';
+import { type RetrySchedule, retrySchedule } from '../../model/retry-schedule.ts';
 import { integrationTenant, isolateKey, type Target } from '../../model/target.ts';
 import type { Installation } from '../store/installations/target-rows.ts';
 import type { EndpointRecord, InstalledRecord } from '../store/target-source.ts';
@@ -101,6 +101,7 @@ export class TargetBuilder {
       ...policyOf(manifest),
       ...(manifest.egress && { egress: new EgressHosts(manifest.egress) }),
       ...(handles && { handles: new Set(handles) }),
+      ...handlerRetries(manifest, handles !== undefined),
     };
   }
 
@@ -154,6 +155,16 @@ export class TargetBuilder {
     const urls = targetUrls(this.#deps.origins, target);
     return { ...nameOf(target), status, configuration, externalIds, urls };
   }
+}
+
+/**
+ * Code of the SDK is retried by default. Bundles with a runtime of their own are called once for
+ * each event, which their authors expect, unless the manifest says otherwise.
+ */
+function handlerRetries({ retries }: PublishedManifest, isSdk: boolean): Pick<Target, 'handlerRetries'> {
+  const written = retries ?? (isSdk ? 'contract' : 'none');
+  const schedule = retrySchedule(written);
+  return schedule === undefined ? {} : { handlerRetries: schedule };
 }
 
 const nameOf = ({ installationId, level, place }: TargetName): TargetName => ({

@@ -33,7 +33,7 @@ import { withEnvironment } from './manifest-environments.ts';
 import { ICON, PAGE } from './manifest-page.ts';
 import { INTERNAL_SCOPES, SCOPE_MEANINGS } from './scope.ts';
 import { VISIBILITY_MEANINGS } from './visibility.ts';
-import { checkWebhook, WEBHOOK, type WebhookTypes } from './webhook.ts';
+import { checkWebhook, retriesField, WEBHOOK, type WebhookTypes } from './webhook.ts';
 import { YamlFields } from './yaml-fields.ts';
 import { type Place, readYaml, type YamlPath, type YamlSource } from './yaml-source.ts';
 
@@ -139,6 +139,12 @@ const MEMBERS = {
   ),
   contentSecurityPolicy: optional(CONTENT_SECURITY_POLICY),
   webhook: optional(WEBHOOK),
+  retries: optional(
+    retriesField(
+      'When an event is delivered again after its handler failed: `contract` by default for code of the SDK.',
+      'none',
+    ),
+  ),
   // `withEnvironment` has put the members of the chosen one in place.
   envs: optional<never>({ schema: ENVIRONMENTS, read: () => undefined }),
 };

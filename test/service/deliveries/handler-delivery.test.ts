@@ -114,12 +114,15 @@ describe('deliveries', () => {
       expect(await service.log(installed)).toEqual([]);
     });
 
-    test('that throws fail for good, with a line in the log', async () => {
-      const installed = await deploy(`
+    test('that throws fail for good if its manifest says so, with a line in the log', async () => {
+      const installed = await deploy(
+        `
         import { createIntegration } from '@annex/sdk';
         export default createIntegration({ fetch: () => new Response(), events: {
           space_content_updated() { throw new Error('of the author'); },
-        } });`);
+        } });`,
+        'retries: none',
+      );
       await service.installBelow(installed.name, installed, 'space', 'space-1');
       const id = await post(updated(installed.organization, { eventId: 'evt-throw' }));
       expect(await over(id)).toMatchObject({
@@ -357,6 +360,71 @@ describe('deliveries', () => {
     expect(await service.metric('annex_delivery_lateness_seconds_count')).toBeGreaterThan(10);
     expect(await service.metric('annex_deliveries_waiting')).toBe(0);
     expect(await service.metric('annex_deliveries_in_flight')).toBe(0);
+  });
+
+  describe('to a handler that fails', () => {
+    // Each attempt notes its number, and the event as code passes it on.
+    const noting = (body: string) => `
+      import { createIntegration, ExposableError, RetryAfter } from '@annex/sdk';
+      export default createIntegration({ fetch: () => new Response(), events: {
+        async space_content_updated(event) {
+          console.log(event.attempt + ' ' + Object.keys(event).includes('attempt'));
+          ${body}
+        },
+      } });`;
+    async function noted(installed: Installed): Promise<string[]> {
+      const lines = await service.log(installed);
+      return lines.map(({ text }) => text).filter((text) => /^\d+ (true|false)$/.test(text));
+    }
+    async function delivered(source: string, more = ''): Promise<[Delivery, Installed]> {
+      const installed = await deploy(source, more);
+      await service.installBelow(installed.name, installed, 'space', 'space-1');
+      return [await over(await post(updated(installed.organization))), installed];
+    }
+
+    test('of the SDK are retried after an uncaught error, and told the attempt', async () => {
+      const source = noting("if (event.attempt < 3) throw new Error('not yet');");
+      const [delivery, installed] = await delivered(source);
+      expect(delivery).toMatchObject({ state: 'delivered', attempts: 3, retries: 2 });
+      // The first attempt has the event as it was posted.
+      expect(await noted(installed)).toEqual(['1 false', '2 true', '3 true']);
+    });
+
+    test('that always throw fail after the attempts of the schedule', async () => {
+      const [delivery] = await delivered(noting("throw new Error('never');"), 'retries: [1s]');
+      expect(delivery).toMatchObject({ state: 'failed', attempts: 2, retries: 1, outcome: 'answered 500' });
+    });
+
+    test('that run out of their time are retried', async () => {
+      const source = noting('if (event.attempt < 2) for (;;);');
+      const [delivery] = await delivered(source, 'retries: [1s]');
+      expect(delivery).toMatchObject({ state: 'delivered', attempts: 2 });
+    });
+
+    test('that throw an ExposableError have answered, which is final', async () => {
+      for (const status of [400, 503]) {
+        const [delivery] = await delivered(noting(`throw new ExposableError('No.', ${status});`));
+        expect(delivery).toMatchObject({ state: 'failed', attempts: 1, outcome: `answered ${status}` });
+      }
+    });
+
+    test('that throw RetryAfter are delivered again after that time, without an exception in the log', async () => {
+      const source = noting('if (event.attempt < 2) throw new RetryAfter(2);');
+      const [delivery, installed] = await delivered(source, 'retries: [1s]');
+      expect(delivery).toMatchObject({ state: 'delivered', attempts: 2 });
+      const [first, second] = await attempts(delivery.id);
+      expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(2_000);
+      expect(first).toMatchObject({ outcome: 'answered 503', result: 'failed' });
+      expect((await service.log(installed)).filter(({ level }) => level === 'error')).toEqual([]);
+    });
+
+    test('of code with a runtime of its own are called once, unless its manifest has a schedule', async () => {
+      const source = `export default { fetch() { throw new Error('of its own'); } };`;
+      expect((await delivered(source))[0]).toMatchObject({ state: 'failed', attempts: 1 });
+      expect((await delivered(source, 'retries: [1s]'))[0]).toMatchObject({ state: 'failed', attempts: 2 });
+      const answers = `export default { fetch: () => new Response('', { status: 500 }) };`;
+      expect((await delivered(answers, 'retries: [1s]'))[0]).toMatchObject({ state: 'failed', attempts: 1 });
+    });
   });
 });
 

@@ -164,10 +164,10 @@ test('`context.api` queues for the target of the call, too', async () => {
 });
 
 describe('the outcome', () => {
-  test('of a handler that throws is final, and in the log', async () => {
+  test('of a handler that throws is an attempt of its schedule, and in the log', async () => {
     await queue(sdk.organization, { task: { fails: true } });
     const { id, ...failed } = await ended(annex, `installation=${sdk.organization.id}&type=task`);
-    expect(failed).toMatchObject({ state: 'failed', attempts: 1, outcome: 'answered 500' });
+    expect(failed).toMatchObject({ state: 'failed', attempts: 4, outcome: 'answered 500' });
     const texts = (await annex.log(sdk.organization)).map(({ text }) => text);
     expect(texts).toContainEqual(expect.stringContaining('failed as asked'));
     const again = await annex.api('POST', `/v1/deliveries/${id}/redeliver`);

@@ -31,6 +31,28 @@ describe('an event', () => {
     expect(handlerOutcome(answered(status))).toEqual({ next, outcome: `answered ${status}` });
   });
 
+  test.each([
+    [500, '0', 0],
+    [503, '30', 30_000],
+    [503, '604800', 604_800_000],
+    [500, 'soon', undefined],
+    [500, '-1', undefined],
+    [500, '9'.repeat(41), undefined],
+    [400, '5', undefined],
+  ])('that is answered with %i and asks for another attempt after %j s may have one', (status, value, ms) => {
+    const result = answered(status);
+    result.response?.headers.push(['Annex-Retry', value]);
+    expect(handlerOutcome(result)).toEqual({
+      ...{ next: 'failed', outcome: `answered ${status}` },
+      ...(ms !== undefined && { againMs: ms }),
+    });
+  });
+
+  test('whose answer is too large is final, and any other failure of the code is not', () => {
+    const again = OUTCOMES.filter((outcome) => 'againMs' in handlerOutcome({ outcome }));
+    expect(again).toEqual(['exception', 'exceededCpu', 'exceededMemory', 'exceededWallTime']);
+  });
+
   // Every outcome of a call without an answer.
   const WITHOUT_ANSWER: Readonly<Record<Outcome, 'failed' | 'retry'>> = {
     ok: 'retry',

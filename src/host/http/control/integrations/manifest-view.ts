@@ -17,6 +17,8 @@ export const BlockView = named('Block', {
   markdown: Type.Optional(Type.Object({ codeblock: Type.String(), body: Type.String() })),
 });
 
+const Schedule = Type.Union([Type.String(), Type.Array(Type.String())]);
+
 /** Schemas of the members, to spread. */
 export const MANIFEST_MEMBERS = {
   summary: optional(Type.String(), 'Markdown.'),
@@ -30,15 +32,13 @@ export const MANIFEST_MEMBERS = {
   previewImages: Type.Array(Type.String()),
   externalLinks: Type.Array(Type.Object({ label: Type.String(), url: Type.String() })),
   egress: optional(Type.Array(Type.String()), 'Hosts that its fetch may reach, if the manifest lists them.'),
+  retries: optional(Schedule, 'Name of the retry schedule of its handlers, or its delays, or none.'),
   webhook: Type.Optional(
     Type.Object(
       {
         url: Type.String(),
         eventTypes: Type.String(),
-        retries: optional(
-          Type.Union([Type.String(), Type.Array(Type.String())]),
-          'Name of a retry schedule, or its delays.',
-        ),
+        retries: optional(Schedule, 'Name of a retry schedule, or its delays.'),
         retriesSetting: optional(Type.String(), 'Name of the property with the name of a retry schedule.'),
       },
       { description: 'Names of the properties with the URL of webhooks and the types of events.' },
@@ -55,9 +55,9 @@ export const blockMembers = ({ icon, ...block }: Block, imageOf: (path: string) 
 /** @param imageOf as for `blockMembers` */
 export function manifestMembers(manifest: PublishedManifest, imageOf: (path: string) => string) {
   const { summary, target, scopes, categories, blocks, icon, previewImages } = manifest;
-  const { externalLinks, egress, webhook } = manifest;
+  const { externalLinks, egress, webhook, retries } = manifest;
   return {
-    ...{ summary, target, scopes, categories, externalLinks, egress, webhook },
+    ...{ summary, target, scopes, categories, externalLinks, egress, webhook, retries },
     blocks: blocks.map((block) => blockMembers(block, imageOf)),
     icon: icon && imageOf(icon),
     previewImages: previewImages.map(imageOf),
