@@ -52,6 +52,10 @@ export interface ApiIntegration {
     readonly retries?: string;
     /** Name of the property with the name of a retry schedule. */
     readonly retriesSetting?: string;
+    /** How webhooks are signed. */
+    readonly signature?: 'platform' | 'standard' | 'both';
+    /** Name of the property with the name of that scheme. */
+    readonly signatureSetting?: string;
   };
   readonly urls: {
     /** Its record in the API. */
@@ -317,6 +321,11 @@ export interface ApiCredentialsLease {
 export interface ApiWebhookSecret {
   /** The key of the HMAC is the UTF-8 of this text. */
   readonly secret: string;
+  /**
+   * The same secret as receivers of Standard Webhooks take it, `whsec_…`, if these webhooks are
+   * signed so.
+   */
+  readonly standardSecret?: string;
   readonly createdAt: string;
   /** End of the time in which the previous secret signs too, second in the header. */
   readonly previous?: {

@@ -21,6 +21,7 @@ import {
   retrySchedule,
   SCHEDULE_WANTED,
 } from '../model/retry-schedule.ts';
+import { SIGNATURE_SCHEMES, type SignatureScheme } from '../model/signature.ts';
 import { nearest } from '../model/spelling-hint.ts';
 import { CELL_SANDBOX } from './confinement/layers.ts';
 import type { NoticeReceiver } from './delivery/notice-delivery.ts';
@@ -91,6 +92,8 @@ export interface Config {
   readonly webhookRetries: RetrySchedule;
   /** Receiver of notices to the product; absent: they are listed only. */
   readonly noticeReceiver?: NoticeReceiver;
+  /** The scheme by which those webhooks are signed. */
+  readonly webhookSignature: SignatureScheme;
   /** Organizations, and integrations of them, that may have scopes reserved for internal use. */
   readonly internalOrganizations: readonly string[];
   /** Whether to start despite a damaged write-ahead log, without the commits in it. */
@@ -197,6 +200,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     },
     webhookRetries: readSchedule('webhook-retries', text, problems),
     ...readNoticeReceiver(text, problems),
+    webhookSignature: oneOf('webhook-signature', SIGNATURE_SCHEMES, problems, text),
     internalOrganizations,
     acceptLoss: text('accept-loss') === 'true',
     builtIns: oneOf('built-ins', BUILT_INS, problems, text),

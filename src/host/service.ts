@@ -152,7 +152,7 @@ export async function startService(
     const store = await openServiceStore(base, engine, outbound.webhooks);
     stops.push(() => store.close());
     await declareEventTypes(base, store);
-    const targets = openTargets(store, { ...base, webhookRetries: base.config.webhookRetries });
+    const targets = openTargets(store, { ...base, ...base.config });
     // In parallel with the start of the cells. A large database is still checked when the service
     // listens.
     const integrityChecked = within(INTEGRITY_WAIT_MS, store.integrityChecked);

@@ -135,6 +135,11 @@ export const SETTINGS: readonly Setting[] = [
     help: 'when webhooks are retried where nothing else is chosen: contract (4 requests), hours, days, or delays, as 10s,5m,2h',
   },
   {
+    flag: 'webhook-signature',
+    value: 'platform',
+    help: 'how webhooks are signed where nothing else is chosen: platform (X-Platform-Signature), standard (Standard Webhooks) or both',
+  },
+  {
     flag: 'notify-url',
     value: '',
     help: 'URL of the product that gets notices: webhooks that fail, connections that are lost and others (docs/contract/notices.md)',

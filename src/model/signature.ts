@@ -1,7 +1,8 @@
 /**
  * The signature of platform requests and of webhook deliveries, `X-Platform-Signature: t=<unix
  * seconds>,v1=<hex>` (`docs/contract/webhooks.md#signature`). Pure: secrets and time are
- * parameters.
+ * parameters. Webhooks may have that of Standard Webhooks instead, or both
+ * (`docs/contract/webhooks.md#standard-webhooks`).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
@@ -25,6 +26,56 @@ export function signatureHeader(secrets: readonly string[], timestampS: number, 
   for (const secret of secrets)
     header += `,v1=${createHmac('sha256', secret).update(prefix).update(body).digest('hex')}`;
   return header;
+}
+
+/** By which scheme a webhook is signed. */
+export const SIGNATURE_SCHEMES = ['platform', 'standard', 'both'] as const;
+export type SignatureScheme = (typeof SIGNATURE_SCHEMES)[number];
+
+const STANDARD_PREFIX = 'whsec_';
+/** Keys of Standard Webhooks have so many bytes. */
+const STANDARD_BYTES_MIN = 24;
+const STANDARD_BYTES_MAX = 64;
+
+/**
+ * The key of a secret in Standard Webhooks: its text, as in the scheme of the platform, unless it is
+ * a secret of that form already, which an installer brings along from another service.
+ *
+ * One key for both schemes: what is signed in one is no payload in the other, because a payload is
+ * JSON and begins with neither an id nor a time and a dot.
+ */
+function standardKey(secret: string): Buffer {
+  const encoded = secret.startsWith(STANDARD_PREFIX) ? secret.slice(STANDARD_PREFIX.length) : '';
+  const bytes = Buffer.from(encoded, 'base64');
+  const isStandard = bytes.length >= STANDARD_BYTES_MIN && bytes.length <= STANDARD_BYTES_MAX;
+  return isStandard && bytes.toString('base64') === encoded ? bytes : Buffer.from(secret, 'utf8');
+}
+
+/** A secret as receivers of Standard Webhooks take it: `whsec_…`. */
+export const standardSecret = (secret: string): string =>
+  `${STANDARD_PREFIX}${standardKey(secret).toString('base64')}`;
+
+/**
+ * The headers of Standard Webhooks.
+ *
+ * @param secrets as for `signatureHeader`
+ * @param id without a dot, which would end it in the text that is signed
+ */
+export function standardHeaders(
+  secrets: readonly string[],
+  { id, timestampS }: { readonly id: string; readonly timestampS: number },
+  body: Uint8Array,
+): Record<string, string> {
+  if (secrets.length === 0) throw new Error('Nothing can be signed without a secret.');
+  const prefix = `${id}.${timestampS}.`;
+  const signatures = secrets.map((secret) =>
+    createHmac('sha256', standardKey(secret)).update(prefix).update(body).digest('base64'),
+  );
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestampS),
+    'webhook-signature': signatures.map((signature) => `v1,${signature}`).join(' '),
+  };
 }
 
 /** A parsed header: a time, and the digests of one or more secrets. */

@@ -11,6 +11,7 @@ import type { EndpointLevel } from './level.ts';
 import type { EgressHosts } from './manifest/egress-hosts.ts';
 import type { WebhookDeclaration } from './manifest/webhook.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
+import type { SignatureScheme } from './signature.ts';
 
 export interface Target {
   /**
@@ -86,6 +87,8 @@ export interface Target {
   readonly webhook?: WebhookDeclaration;
   /** The schedule that its webhooks follow; absent where it posts none. */
   readonly webhookRetries?: RetrySchedule;
+  /** The scheme by which its webhooks are signed; absent where it posts none. */
+  readonly webhookSignature?: SignatureScheme;
   /** The schedule by which failures of its code are retried; absent where these are final. */
   readonly handlerRetries?: RetrySchedule;
   /** Secrets that verify the signatures of envelopes for this endpoint. */

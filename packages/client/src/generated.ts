@@ -4421,6 +4421,11 @@ export interface WebhookOutcome {
 export interface WebhookSecret {
   /** The key of the HMAC is the UTF-8 of this text. */
   readonly secret: string;
+  /**
+   * The same secret as receivers of Standard Webhooks take it, `whsec_…`, if these webhooks
+   * are signed so.
+   */
+  readonly standardSecret?: string | undefined;
   readonly createdAt: string;
   /** End of the time in which the previous secret signs too, second in the header. */
   readonly previous?:
@@ -4548,6 +4553,10 @@ export interface WholeIntegration {
         readonly retries?: string | readonly string[] | undefined;
         /** Name of the property with the name of a retry schedule. */
         readonly retriesSetting?: string | undefined;
+        /** How webhooks are signed. */
+        readonly signature?: 'platform' | 'standard' | 'both' | undefined;
+        /** Name of the property with the name of that scheme. */
+        readonly signatureSetting?: string | undefined;
       }
     | undefined;
   readonly urls: {
@@ -4623,6 +4632,10 @@ export interface WholeVersion {
         readonly retries?: string | readonly string[] | undefined;
         /** Name of the property with the name of a retry schedule. */
         readonly retriesSetting?: string | undefined;
+        /** How webhooks are signed. */
+        readonly signature?: 'platform' | 'standard' | 'both' | undefined;
+        /** Name of the property with the name of that scheme. */
+        readonly signatureSetting?: string | undefined;
       }
     | undefined;
   readonly script?: string | undefined;

@@ -12,6 +12,7 @@ import type {
   WebhookTest,
   WholeWebhook,
 } from '../../../packages/client/src/index.ts';
+import { standardSecret } from '../../model/signature.ts';
 import type { CommandContext } from '../command.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
 import { EXIT } from '../terminal/failure.ts';
@@ -23,10 +24,14 @@ import { DELIVERY } from './deliveries.ts';
 
 const SECRET = Type.Object({
   secret: Type.String(),
+  standardSecret: Type.Optional(Type.String()),
   createdAt: Type.String(),
   previous: Type.Optional(Type.Object({ until: Type.String() })),
 });
 const MS_PER_S = 1_000;
+const STANDARD = {
+  standard: { help: 'print it as receivers of Standard Webhooks take it, whsec_…' },
+} as const;
 
 const secret: Command = defineCommand({
   name: 'secret',
@@ -35,7 +40,7 @@ const secret: Command = defineCommand({
     'Prints the secret by which the receiver verifies deliveries, and nothing else on standard output. Each reading is an entry in the audit.',
   ],
   arguments: { installation: INSTALLATION },
-  options: PLACE,
+  options: { ...PLACE, ...STANDARD },
   examples: [
     {
       line: 'export WEBHOOK_SECRET=$(annex webhook secret hooks --site docs)',
@@ -43,12 +48,13 @@ const secret: Command = defineCommand({
     },
   ],
   json: SECRET,
-  async run(context, { installation, ...place }) {
+  async run(context, { installation, standard, ...place }) {
     const [client, path] = await webhookOf(context, installation, place);
     const { signal } = context;
     showSecret(
       context.output,
       await client.request('GET', `${path}/webhook-secret`, { options: { signal } }),
+      standard,
     );
   },
 });
@@ -62,6 +68,7 @@ const rotate: Command = defineCommand({
   arguments: { installation: INSTALLATION },
   options: {
     ...PLACE,
+    ...STANDARD,
     overlap: {
       value: 'duration',
       help: 'sign with the replaced secret, too, for so long: 1m to 7d, as 10m or 2h',
@@ -75,7 +82,7 @@ const rotate: Command = defineCommand({
     },
   ],
   json: SECRET,
-  async run(context, { installation, overlap, ...place }) {
+  async run(context, { installation, overlap, standard, ...place }) {
     const [client, path] = await webhookOf(context, installation, place);
     const { signal } = context;
     const body = overlap === undefined ? {} : { overlapSeconds: overlap / MS_PER_S };
@@ -83,7 +90,7 @@ const rotate: Command = defineCommand({
       body,
       options: { signal },
     });
-    showSecret(context.output, rotated);
+    showSecret(context.output, rotated, standard);
   },
 });
 
@@ -299,9 +306,9 @@ async function webhookOf(
 }
 
 /** The secret alone is data, so that a shell can take it. */
-function showSecret(output: Output, shown: WebhookSecret): void {
+function showSecret(output: Output, shown: WebhookSecret, isStandard: boolean | undefined): void {
   output.result(shown, () => {
-    output.line(shown.secret);
+    output.line(isStandard ? standardSecret(shown.secret) : shown.secret);
     if (shown.previous) output.talk(`The replaced secret signs, too, until ${shown.previous.until}.`);
   });
 }

@@ -9,7 +9,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { LimitName, Limits } from '../../limits.ts';
 import { limitSentence } from '../../model/limit-met.ts';
-import { signatureHeader } from '../../model/signature.ts';
+import { type SignatureScheme, signatureHeader, standardHeaders } from '../../model/signature.ts';
 import { installedName, type Target } from '../../model/target.ts';
 import { boundedBody } from '../calls/bounded-body.ts';
 import { BrokenOff, type CallResponse } from '../calls/call.ts';
@@ -132,7 +132,8 @@ export class WebhookDelivery {
     // A node that lost the database cannot renew its leases: another node may have the delivery.
     if (wallNow() >= delivery.claimedUntil) return LOST;
     const body = Buffer.from(payload, 'utf8');
-    const headers = requestHeaders(claim, { body, secrets: signing }, this.#deps);
+    const scheme = delivery.target?.webhookSignature;
+    const headers = requestHeaders(claim, { body, secrets: signing, scheme }, this.#deps);
     delivery.isPosted = true;
     const result = await webhookClient.post({
       url: destination,
@@ -148,18 +149,29 @@ export class WebhookDelivery {
   }
 }
 
+/** What a post signs, and how: with the signature of the platform if no scheme is given. */
+interface Signed {
+  readonly body: Uint8Array;
+  readonly secrets: readonly string[];
+  readonly scheme?: SignatureScheme | undefined;
+}
+
 /** The headers of a post, with a signature of this moment. */
 export function requestHeaders(
   claim: ClaimedDelivery,
-  { body, secrets }: { readonly body: Uint8Array; readonly secrets: readonly string[] },
+  { body, secrets, scheme = 'platform' }: Signed,
   { signingClock, userAgent }: Posting,
 ): Record<string, string> {
+  // Rounded down: a receiver may refuse a signature of the future.
+  const timestampS = Math.floor(signingClock() / MS_PER_S);
+  // The id of the delivery has one dot, which Standard Webhooks does not allow in an id.
+  const id = claim.id.replace('.', '_');
   return {
     'content-type': 'application/json',
     'content-length': String(body.byteLength),
     'user-agent': userAgent,
-    // Rounded down: a receiver may refuse a signature of the future.
-    'x-platform-signature': signatureHeader(secrets, Math.floor(signingClock() / MS_PER_S), body),
+    ...(scheme !== 'standard' && { 'x-platform-signature': signatureHeader(secrets, timestampS, body) }),
+    ...(scheme !== 'platform' && standardHeaders(secrets, { id, timestampS }, body)),
     'x-platform-event': claim.type,
     'x-platform-delivery': claim.id,
     // The same number after an attempt of unknown end: its request may not have been sent.

@@ -4,6 +4,7 @@
  */
 import type { Limits } from '../../limits.ts';
 import type { RetrySchedule } from '../../model/retry-schedule.ts';
+import type { SignatureScheme } from '../../model/signature.ts';
 import type { Store } from '../store/store.ts';
 import { RuntimeTokenMint, RuntimeTokens } from './runtime-tokens.ts';
 import { type Origins, TargetResolver } from './target-resolver.ts';
@@ -13,6 +14,8 @@ export interface OpenTargetsOptions {
   readonly limits: Limits;
   /** `TargetBuilderDeps.webhookRetries` */
   readonly webhookRetries: RetrySchedule;
+  /** `TargetBuilderDeps.webhookSignature` */
+  readonly webhookSignature: SignatureScheme;
   /** Milliseconds since 1970. */
   readonly wallNow: () => number;
 }

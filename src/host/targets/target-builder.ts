@@ -27,8 +27,9 @@ import { isolateLimits, limitsUnder } from '../../model/lowered-limits.ts';
 import { policyHeader } from '../../model/manifest/content-security-policy.ts';
 import { EgressHosts } from '../../model/manifest/egress-hosts.ts';
 import type { PublishedManifest } from '../../model/manifest/manifest.ts';
-import { webhookSchedule } from '../../model/manifest/webhook.ts';
+import { webhookChoices } from '../../model/manifest/webhook.ts';
 import { type RetrySchedule, retrySchedule } from '../../model/retry-schedule.ts';
+import type { SignatureScheme } from '../../model/signature.ts';
 import { integrationTenant, isolateKey, type Target } from '../../model/target.ts';
 import type { Installation } from '../store/installations/target-rows.ts';
 import type { EndpointRecord, InstalledRecord } from '../store/target-source.ts';
@@ -48,8 +49,9 @@ export interface TargetBuilderDeps {
   readonly origins: Origins;
   /** The deployment's limits; an integration may have lower ones. */
   readonly limits: Limits;
-  /** The schedule of webhooks for which neither manifest nor settings choose one. */
+  /** The schedule and the scheme of webhooks for which neither manifest nor settings choose one. */
   readonly webhookRetries: RetrySchedule;
+  readonly webhookSignature: SignatureScheme;
   /** Milliseconds since 1970. */
   readonly wallNow: () => number;
 }
@@ -59,7 +61,7 @@ type OwnMembers = Pick<
   Target,
   'tenant' | 'installationId' | 'level' | 'place' | 'endpointKey' | 'organization' | 'status' | 'revision'
 > &
-  Pick<Target, 'pausedAt' | 'webhook' | 'webhookRetries' | 'signingSecrets'>;
+  Pick<Target, 'pausedAt' | 'webhook' | 'webhookRetries' | 'webhookSignature' | 'signingSecrets'>;
 
 export class TargetBuilder {
   readonly #deps: TargetBuilderDeps;
@@ -74,9 +76,7 @@ export class TargetBuilder {
     const { installed, handles } = record;
     const { number, manifest } = record.version;
     const own =
-      installed === undefined
-        ? integrationMembers(record)
-        : installedMembers(record, installed, this.#deps.webhookRetries);
+      installed === undefined ? integrationMembers(record) : installedMembers(record, installed, this.#deps);
     const urls = endpointUrls(origins, own.endpointKey);
     const limits = limitsUnder(deployment, record.loweredLimits);
     const lowered = isolateLimits(deployment, limits);
@@ -189,7 +189,7 @@ function integrationMembers({ version, integrationKey, signingSecret }: Endpoint
 function installedMembers(
   { version }: EndpointRecord,
   installed: InstalledRecord,
-  webhookRetries: RetrySchedule,
+  byDefault: Pick<TargetBuilderDeps, 'webhookRetries' | 'webhookSignature'>,
 ): OwnMembers {
   const { own, installation, signingSecrets } = installed;
   const { manifest, number } = version;
@@ -205,7 +205,9 @@ function installedMembers(
     ...(pausedAt > 0 && { pausedAt }),
     ...(webhook && {
       webhook,
-      webhookRetries: webhookSchedule(webhook, own.configuration) ?? webhookRetries,
+      webhookRetries: byDefault.webhookRetries,
+      webhookSignature: byDefault.webhookSignature,
+      ...webhookChoices(webhook, own.configuration),
     }),
     signingSecrets: [signingSecrets.own],
   };

@@ -17,8 +17,9 @@ import {
   SCHEDULE_WANTED,
   type WrittenSchedule,
 } from '../retry-schedule.ts';
+import { SIGNATURE_SCHEMES, type SignatureScheme } from '../signature.ts';
 import type { ConfigurationProperty, Configurations } from './configuration.ts';
-import { type Field, map, optional, type ReadOf, text, texts } from './field.ts';
+import { choice, type Field, map, optional, type ReadOf, text, texts } from './field.ts';
 import type { YamlFields } from './yaml-fields.ts';
 
 /**
@@ -47,6 +48,12 @@ export const retriesField = <Name extends string = never>(
   };
 };
 
+const SCHEMES: Readonly<Record<SignatureScheme, string>> = {
+  platform: 'By the header X-Platform-Signature.',
+  standard: 'By the headers of Standard Webhooks.',
+  both: 'By both.',
+};
+
 const MEMBERS = {
   url: text('Name of the setting that holds the URL of the receiver: a `string`.'),
   eventTypes: text(
@@ -58,6 +65,12 @@ const MEMBERS = {
   retriesSetting: optional(
     text('Name of the setting by which the installer chooses `retries`: a `string` with `enum`.'),
   ),
+  signature: optional(
+    choice(SCHEMES, "How webhooks are signed; the operator's choice where it is left out."),
+  ),
+  signatureSetting: optional(
+    text('Name of the setting by which the installer chooses `signature`: a `string` with `enum`.'),
+  ),
 };
 
 /** Names of properties in the configurations of spaces and sites. */
@@ -68,17 +81,26 @@ export const WEBHOOK = map(
   'Webhooks that Annex posts for the integration: the settings of a space or a site that hold the URL and the event types.',
 );
 
-/**
- * The schedule that manifest and settings choose for a target; undefined where they leave it to the
- * operator.
- */
-export function webhookSchedule(
-  { retries, retriesSetting }: WebhookDeclaration,
+/** What manifest and settings choose for the webhooks of a target. */
+export interface WebhookChoices {
+  readonly webhookRetries?: RetrySchedule;
+  readonly webhookSignature?: SignatureScheme;
+}
+
+/** A choice is absent where manifest and settings leave it to the operator. */
+export function webhookChoices(
+  { retries, retriesSetting, signature, signatureSetting }: WebhookDeclaration,
   configuration: Readonly<Record<string, unknown>>,
-): RetrySchedule | undefined {
-  const chosen = retriesSetting === undefined ? undefined : configuration[retriesSetting];
-  const schedule = typeof chosen === 'string' ? retrySchedule(chosen) : undefined;
-  return schedule ?? (retries && retrySchedule(retries));
+): WebhookChoices {
+  const chosen = (setting: string | undefined) => {
+    const value = setting === undefined ? undefined : configuration[setting];
+    return typeof value === 'string' ? value : undefined;
+  };
+  // A stored choice may be of an earlier version that had others.
+  const webhookRetries = retrySchedule(chosen(retriesSetting) ?? '') ?? (retries && retrySchedule(retries));
+  const named = chosen(signatureSetting);
+  const webhookSignature = SIGNATURE_SCHEMES.find((scheme) => scheme === named) ?? signature;
+  return { ...(webhookRetries && { webhookRetries }), ...(webhookSignature && { webhookSignature }) };
 }
 
 /** Level → event types that can be selected there (`docs/contract/webhooks.md#selection`). */
@@ -140,7 +162,7 @@ interface LevelSettings {
 }
 
 function checkSettings(
-  { url, eventTypes, retriesSetting = '' }: WebhookDeclaration,
+  { url, eventTypes, retriesSetting = '', signatureSetting = '' }: WebhookDeclaration,
   settings: LevelSettings,
 ): void {
   const { level, declared } = settings;
@@ -150,7 +172,8 @@ function checkSettings(
     const hint = 'Write "type: string".';
     target.fields.error('type', `"${url}" holds the URL of a webhook, so it must be one text.`, hint);
   }
-  checkSchedules(retriesSetting, settings);
+  checkChosen('retriesSetting', retriesSetting, settings);
+  checkChosen('signatureSetting', signatureSetting, settings);
   const types = setting('eventTypes', eventTypes, settings);
   if (types === undefined) return;
   const { property } = types;
@@ -167,22 +190,22 @@ function checkSettings(
   );
 }
 
-/** Checks the setting by which the installer chooses a schedule. */
-function checkSchedules(retriesSetting: string, settings: LevelSettings): void {
-  const chosen = setting('retriesSetting', retriesSetting, settings);
+/** Settings by which the installer chooses, with what they hold and its names. */
+const CHOSEN = {
+  retriesSetting: ['a retry schedule', RETRY_SCHEDULE_NAMES],
+  signatureSetting: ['a signature scheme', SIGNATURE_SCHEMES],
+} as const;
+
+/** Checks a setting by which the installer chooses. */
+function checkChosen(key: keyof typeof CHOSEN, name: string, settings: LevelSettings): void {
+  const chosen = setting(key, name, settings);
   if (chosen === undefined) return;
+  const [what, names] = CHOSEN[key];
   const { property, fields } = chosen;
-  if (property.type !== 'string' || property.multiple || property.enum === undefined) {
-    const hint = `Write "type: string" and "enum: [${RETRY_SCHEDULE_NAMES.join(', ')}]".`;
-    fields.error(undefined, `"${retriesSetting}" holds a retry schedule, so it must be a choice.`, hint);
-    return;
-  }
-  refuseUnknown(
-    fields,
-    property.enum,
-    `a retry schedule: ${RETRY_SCHEDULE_NAMES.join(', ')}`,
-    RETRY_SCHEDULE_NAMES,
-  );
+  if (property.type === 'string' && !property.multiple && property.enum !== undefined)
+    return refuseUnknown(fields, property.enum, `${what}: ${names.join(', ')}`, names);
+  const hint = `Write "type: string" and "enum: [${names.join(', ')}]".`;
+  fields.error(undefined, `"${name}" holds ${what}, so it must be a choice.`, hint);
 }
 
 /**

@@ -3,6 +3,7 @@
  * the secret of the space or site, to the URL of the present configuration.
  */
 import { createServer } from 'node:https';
+import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { checkSignature } from '../../../sandbox/sdk/verify-signature.js';
 import { selfSigned } from '../../support/http/certificate.ts';
@@ -345,6 +346,24 @@ describe('a target that, while its code makes the payload,', () => {
     expect(await delivery(eventId)).toMatchObject({ outcome, attempts: 0 });
     expect(posts).toHaveLength(1);
   });
+});
+
+test('an installer who chooses Standard Webhooks gets the secret in their form, and requests that they verify', async () => {
+  const webhook = await installed();
+  const inbox = await WebhookInbox.start();
+  const settings = { webhook_url: inbox.url, event_types: ['site_view'] };
+  await webhook.configure('sites/docs', settings);
+  const shown = async () => (await ask(annex, 'GET', `${webhook.at('sites/docs')}/webhook-secret`)).body;
+  expect(await shown()).not.toHaveProperty('standardSecret');
+  await webhook.configure('sites/docs', { ...settings, signature: 'standard' });
+  const { eventId } = await webhook.post(viewed);
+  const { headers, body } = await inbox.taken();
+  expect(headers).not.toHaveProperty('x-platform-signature');
+  const verified = new Webhook(String((await shown())['standardSecret'])).verify(
+    body,
+    headers as Record<string, string>,
+  );
+  expect(verified).toMatchObject({ eventId });
 });
 
 describe('retries', () => {

@@ -217,7 +217,7 @@ export default createIntegration({
       ...(body && { body: JSON.stringify(body) }),
     });
     const { secret } = await answer.json();
-    console.log('the secret is', secret, { secret }, JSON.stringify({ secret }), btoa('user:' + secret));
+    console.log('the secret is', secret, { secret }, JSON.stringify({ secret }), btoa('user:' + secret), 'whsec_' + btoa(secret));
     return Response.json({ secret });
   },
 });`;
@@ -370,7 +370,7 @@ test('a secret that code has read is redacted in its logs', async () => {
   for (const line of lines) {
     expect(line).toContain('the secret is [redacted]');
     for (const secret of secrets)
-      for (const shape of [secret, JSON.stringify(secret).slice(1, -1), secret.slice(0, 16)])
+      for (const shape of [secret, JSON.stringify(secret).slice(1, -1), secret.slice(0, 16), btoa(secret)])
         expect(line).not.toContain(shape);
   }
 });

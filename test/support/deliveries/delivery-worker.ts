@@ -28,6 +28,7 @@ import type { LimitMet, Limits } from '../../../src/limits.ts';
 import type { TargetName } from '../../../src/model/installation.ts';
 import { publishedManifest } from '../../../src/model/manifest/manifest.ts';
 import type { WrittenSchedule } from '../../../src/model/retry-schedule.ts';
+import type { SignatureScheme } from '../../../src/model/signature.ts';
 import { putEmptyDatabase } from '../store/empty-database.ts';
 import { publication } from '../store/installed.ts';
 import { targetsOf } from '../store/targets.ts';
@@ -90,13 +91,19 @@ export class VirtualTime {
   }
 }
 
-const manifestWith = (retries: WrittenSchedule | undefined) => `configurations:
+/** What the manifest says of webhooks beside the settings. */
+interface Choices {
+  readonly retries?: WrittenSchedule;
+  readonly signature?: SignatureScheme;
+}
+
+const manifestWith = (choices: Choices) => `configurations:
   site:
     properties:
       url: {type: string, title: URL}
       types: {type: string, title: Types, enum: [site_view], multiple: true}
     required: [url, types]
-webhook: {url: url, eventTypes: types${retries === undefined ? '' : `, retries: ${JSON.stringify(retries)}`}}
+webhook: ${JSON.stringify({ url: 'url', eventTypes: 'types', ...choices })}
 `;
 
 /**
@@ -157,24 +164,25 @@ export class Delivering {
     });
   }
 
-  /** A store with an integration that posts webhooks. @param retries of its manifest */
+  /** A store with an integration that posts webhooks, by the choices of its manifest. */
   static async begin(
     limits: Partial<Limits> = {},
-    {
-      retries,
-      ...more
-    }: Pick<StoreOptions, 'webhookRules' | 'hasNoticeReceiver'> & { readonly retries?: WrittenSchedule } = {},
+    { retries, signature, ...more }: Pick<StoreOptions, 'webhookRules' | 'hasNoticeReceiver'> & Choices = {},
   ): Promise<Delivering> {
     const time = new VirtualTime();
     const folder = await temporaryFolder({ inMemory: true });
     await putEmptyDatabase(folder);
-    const options = { ...storeOptions(folder, limits), ...more, wallNow: time.wallNow };
+    const options = {
+      ...storeOptions(folder, limits),
+      ...more,
+      wallNow: time.wallNow,
+    };
     const store = await openStore(options);
     onTestFinished(() => store.close());
-    const yaml = manifestYaml({ name: 'hooks' }, manifestWith(retries)).replace(
-      'scopes: []',
-      "scopes: ['site:views:read']",
-    );
+    const yaml = manifestYaml(
+      { name: 'hooks' },
+      manifestWith({ ...(retries && { retries }), ...(signature && { signature }) }),
+    ).replace('scopes: []', "scopes: ['site:views:read']");
     const manifest = publishedManifest(parsed(yaml).manifest);
     await store.registry.publish({ ...publication(''), manifest }, OPERATOR);
     return new Delivering(time, options.limits, store, folder);

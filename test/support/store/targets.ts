@@ -18,7 +18,8 @@ import { CLOCK, ORIGINS } from './temporary-store.ts';
 const OPTIONS = {
   ...{ origins: ORIGINS, limits: DEFAULT_LIMITS, wallNow: () => CLOCK.now },
   webhookRetries: RETRY_SCHEDULES.contract,
-};
+  webhookSignature: 'platform',
+} as const;
 const OPENED = new WeakMap<Store, OpenTargets>();
 
 /** The targets and runtime tokens of a store; the same ones at each call. */

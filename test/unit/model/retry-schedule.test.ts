@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../../src/host/config.ts';
 import { decide } from '../../../src/host/delivery/retry.ts';
-import { webhookSchedule } from '../../../src/model/manifest/webhook.ts';
+import { webhookChoices } from '../../../src/model/manifest/webhook.ts';
 import { RETRY_SCHEDULES, type RetrySchedule, retrySchedule } from '../../../src/model/retry-schedule.ts';
 
 const HOUR = 3_600_000;
@@ -72,14 +72,25 @@ test.each([
 ])('%j is none', (written) => expect(retrySchedule(written)).toBeUndefined());
 
 test('what the installer chooses goes before the manifest, and that before the operator', () => {
+  const scheduleIn = (...args: Parameters<typeof webhookChoices>) => webhookChoices(...args).webhookRetries;
   const webhook = { url: 'to', eventTypes: 'what' };
   const { days, hours } = RETRY_SCHEDULES;
   const chosen = { ...webhook, retries: 'hours', retriesSetting: 'often' } as const;
-  expect(webhookSchedule(webhook, { often: 'days' })).toBeUndefined();
-  expect(webhookSchedule(chosen, { often: 'days' })).toBe(days);
-  expect(webhookSchedule(chosen, {})).toBe(hours);
+  expect(scheduleIn(webhook, { often: 'days' })).toBeUndefined();
+  expect(scheduleIn(chosen, { often: 'days' })).toBe(days);
+  expect(scheduleIn(chosen, {})).toBe(hours);
   // A value from before a change of the choices.
-  for (const often of ['weeks', 7, ['1s'], null]) expect(webhookSchedule(chosen, { often })).toBe(hours);
+  for (const often of ['weeks', 7, ['1s'], null]) expect(scheduleIn(chosen, { often })).toBe(hours);
+});
+
+test('the scheme of signatures is chosen in the same way', () => {
+  const webhook = { url: 'to', eventTypes: 'what', signature: 'both', signatureSetting: 'how' } as const;
+  const schemeIn = (how: unknown) => webhookChoices(webhook, { how }).webhookSignature;
+  expect(schemeIn('standard')).toBe('standard');
+  for (const how of [undefined, 'none', 7]) expect(schemeIn(how)).toBe('both');
+  expect(webhookChoices({ url: 'to', eventTypes: 'what' }, {})).toEqual({});
+  expect(readConfig([], {}).webhookSignature).toBe('platform');
+  expect(readConfig(['--webhook-signature', 'both'], {}).webhookSignature).toBe('both');
 });
 
 test('the operator names a schedule, or lists delays; another value is a mistake that says what is allowed', () => {

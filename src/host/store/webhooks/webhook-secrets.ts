@@ -13,6 +13,7 @@ import { entryCache } from '../../../model/entry-cache.ts';
 import { type RandomBytes, signingSecret } from '../../../model/identifiers.ts';
 import type { TargetName } from '../../../model/installation.ts';
 import { isRuntime } from '../../../model/principal.ts';
+import { standardSecret } from '../../../model/signature.ts';
 import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { GroupCommit } from '../../database/group-commit.ts';
 import { announce } from '../../database/notices.ts';
@@ -171,7 +172,9 @@ export class WebhookSecrets {
 
   #showTo(installationId: string, secret: string): void {
     const shown = this.shownTo(installationId);
-    if (!shown.includes(secret)) this.#shown.set(installationId, [...shown, secret].slice(-SHOWN_MAX));
+    if (shown.includes(secret)) return;
+    // In both of its forms: what code writes of either is redacted.
+    this.#shown.set(installationId, [...shown, secret, standardSecret(secret)].slice(-2 * SHOWN_MAX));
   }
 
   #openedOf({ installationId, level, place }: TargetName): Opened | undefined {

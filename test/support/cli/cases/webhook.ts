@@ -97,8 +97,9 @@ export const WEBHOOK_CASES: readonly CommandCase[] = [
   },
   {
     command: 'webhook rotate',
-    success: (world) => at(world, ['webhook', 'rotate', 'webhook', '--site', 'docs', '--overlap', '1h']),
-    shows: /^[\w-]{43}\n$/,
+    success: (world) =>
+      at(world, ['webhook', 'rotate', 'webhook', '--site', 'docs', '--overlap', '1h', '--standard']),
+    shows: /^whsec_[A-Za-z0-9+/]{58}==\n$/,
     failures: [
       nowhere(['webhook', 'rotate', 'webhook', '--site', 'docs']),
       noName(['webhook', 'rotate', '?']),

@@ -475,6 +475,22 @@ describe('webhooks', () => {
       error('must be a retry schedule: contract, hours, days, not "dayz". Did you mean "days"?'),
       'reader only',
     ],
+    // Schemes of signatures (`docs/contract/webhooks.md#standard-webhooks`).
+    ...['platform', 'standard', 'both'].map(
+      (scheme): Row => [declared(SITE, `{url: to, eventTypes: what, signature: ${scheme}}`), 'right'],
+    ),
+    [
+      declared(SITE, '{url: to, eventTypes: what, signature: standart}'),
+      error('"webhook.signature" must be one of platform, standard, both, not "standart". Did you mean'),
+    ],
+    [
+      declared(
+        level('site', url, types('[site_view]'), 'how: {type: string, enum: [platform, stripe]}'),
+        '{url: to, eventTypes: what, signatureSetting: how}',
+      ),
+      error('must be a signature scheme: platform, standard, both, not "stripe".'),
+      'reader only',
+    ],
     // Settings that do not exist.
     [{ webhook: '{url: to, eventTypes: what}' }, error('are those of a space or a site'), 'reader only'],
     [declared(level('account', url)), error('are those of a space or a site'), 'reader only'],

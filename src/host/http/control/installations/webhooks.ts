@@ -19,6 +19,7 @@ import { wholeInstallation } from '../../../../model/installation.ts';
 import { LEVELS, type Level } from '../../../../model/level.ts';
 import { WEBHOOK_EVENT_TYPES, type WebhookDeclaration } from '../../../../model/manifest/webhook.ts';
 import { maySeeWebhookSecret } from '../../../../model/principal.ts';
+import { type SignatureScheme, standardSecret } from '../../../../model/signature.ts';
 import type { Target } from '../../../../model/target.ts';
 import { unknownTarget } from '../../../../model/unknown-name-errors.ts';
 import type { TestedType } from '../../../delivery/accept/test-events.ts';
@@ -70,6 +71,10 @@ const RotateBody = closed('WebhookSecretRotation', {
 
 const SecretView = named('WebhookSecret', {
   secret: Type.String({ description: 'The key of the HMAC is the UTF-8 of this text.' }),
+  standardSecret: optional(
+    Type.String(),
+    'The same secret as receivers of Standard Webhooks take it, `whsec_…`, if these webhooks are signed so.',
+  ),
   createdAt: Time,
   previous: Type.Optional(
     Type.Object(
@@ -112,8 +117,8 @@ const secretRoutes = (level: Level) => [
     summary: `Read the webhook secret of ${TARGET_NOUNS[level]}`,
     answer: SecretView,
     async handle(request, control) {
-      const { installation } = await webhookTarget(control, request, level);
-      return secretView(await control.webhookSecrets.reveal(installation, actorOf(request)));
+      const { installation, scheme } = await webhookTarget(control, request, level);
+      return secretView(await control.webhookSecrets.reveal(installation, actorOf(request)), scheme);
     },
   }),
   route({
@@ -127,10 +132,13 @@ const secretRoutes = (level: Level) => [
     body: RotateBody,
     answer: SecretView,
     async handle(request, control) {
-      const { installation } = await webhookTarget(control, request, level);
+      const { installation, scheme } = await webhookTarget(control, request, level);
       const { secret, overlapSeconds } = request.body;
       const rotation = { secret, overlapMs: overlapSeconds && overlapSeconds * 1_000 };
-      return secretView(await control.webhookSecrets.rotate(installation, rotation, actorOf(request)));
+      return secretView(
+        await control.webhookSecrets.rotate(installation, rotation, actorOf(request)),
+        scheme,
+      );
     },
   }),
 ];
@@ -318,8 +326,12 @@ async function wholeWebhookView(
   return { ...webhookView(installation, health), ...failing, held };
 }
 
-const secretView = ({ secret, createdAt, previous }: WebhookSecret) => ({
+const secretView = (
+  { secret, createdAt, previous }: WebhookSecret,
+  scheme: SignatureScheme | undefined = 'platform',
+) => ({
   secret,
+  ...(scheme !== 'platform' && { standardSecret: standardSecret(secret) }),
   createdAt: isoTime(createdAt),
   previous: previous && { until: isoTime(previous.until) },
 });
@@ -328,6 +340,7 @@ const secretView = ({ secret, createdAt, previous }: WebhookSecret) => ({
 interface WebhookTarget {
   readonly installation: Installation;
   readonly webhook: WebhookDeclaration;
+  readonly scheme: SignatureScheme | undefined;
 }
 
 /** @throws AnnexError INSTALLATION_UNKNOWN, TOKEN_FORBIDDEN, WEBHOOK_UNKNOWN */
@@ -350,7 +363,7 @@ async function webhookTarget(
     const { all } = await control.eventTypes.catalog();
     if (!all.some((type) => type.webhook && type.level === level)) throw noWebhook(target);
   }
-  return { installation, webhook: target.webhook };
+  return { installation, webhook: target.webhook, scheme: target.webhookSignature };
 }
 
 function noWebhook({ integration, level }: Target): AnnexError {

@@ -6,6 +6,7 @@
 import Type from 'typebox';
 import type { PublishedManifest } from '../../../../model/manifest/manifest.ts';
 import type { Block } from '../../../../model/manifest/manifest-blocks.ts';
+import { SIGNATURE_SCHEMES } from '../../../../model/signature.ts';
 import { named, optional } from '../schemas.ts';
 
 export const BlockView = named('Block', {
@@ -40,6 +41,8 @@ export const MANIFEST_MEMBERS = {
         eventTypes: Type.String(),
         retries: optional(Schedule, 'Name of a retry schedule, or its delays.'),
         retriesSetting: optional(Type.String(), 'Name of the property with the name of a retry schedule.'),
+        signature: optional(Type.Enum([...SIGNATURE_SCHEMES]), 'How webhooks are signed.'),
+        signatureSetting: optional(Type.String(), 'Name of the property with the name of that scheme.'),
       },
       { description: 'Names of the properties with the URL of webhooks and the types of events.' },
     ),
