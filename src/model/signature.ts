@@ -38,8 +38,8 @@ const STANDARD_BYTES_MIN = 24;
 const STANDARD_BYTES_MAX = 64;
 
 /**
- * The key of a secret in Standard Webhooks: its text, as in the scheme of the platform, unless it is
- * a secret of that form already, which an installer brings along from another service.
+ * The key of a secret in Standard Webhooks: its text, as in the scheme of the platform, unless it
+ * is a secret of that form already, which an installer brings along from another service.
  *
  * One key for both schemes: what is signed in one is no payload in the other, because a payload is
  * JSON and begins with neither an id nor a time and a dot.

@@ -1,6 +1,6 @@
 /**
- * One attempt at a delivery of kind `handler`: calls the integration. What it answers is final; a failure of
- * its code is retried by its schedule.
+ * One attempt at a delivery of kind `handler`: calls the integration. What it answers is final; a
+ * failure of its code is retried by its schedule.
  *
  * Posts nothing, whatever the answer: only targets of a manifest with `webhook` post.
  */
