@@ -9,7 +9,7 @@ import { Delivering } from '../../support/deliveries/delivery-worker.ts';
 import { HttpReceiver, type Received } from '../../support/receivers/http-receiver.ts';
 import { OPERATOR } from '../../support/store/temporary-store.ts';
 
-const POLL = { interval: 1, timeout: 120_000 };
+const POLL = { interval: 1, timeout: 280_000 };
 
 /** A number below another; the same ones at each run. */
 function drawing(): (below: number) => number {
@@ -49,6 +49,8 @@ test('1,000 deliveries are accepted by the published verifier, and each is refus
   const counts = { accepted: 0, refused: 0 };
   const ids = new Set<string>();
   const receiver = await HttpReceiver.start((request) => {
+    // The verifier refuses what is older than five minutes, and a busy machine may need that long.
+    delivering.time.now = Date.now();
     const headers = headersOf(request);
     expect(request.headers).not.toHaveProperty('x-platform-signature');
     expect(verifier.verify(request.body, headers)).toEqual(JSON.parse(request.body));
@@ -64,8 +66,9 @@ test('1,000 deliveries are accepted by the published verifier, and each is refus
     counts.refused += 1;
     return 200;
   });
-  await delivering.worker().start();
   await delivering.accept('acme', 's1', Array(1_000).fill(receiver.url));
+  delivering.time.now = Date.now();
+  await delivering.worker().start();
   await vi.waitFor(() => expect(delivering.settled).toHaveLength(1_000), POLL);
   expect(new Set(delivering.settled)).toEqual(new Set(['delivered']));
   expect(counts).toEqual({ accepted: 1_000, refused: 1_000 });
