@@ -57,7 +57,8 @@ const HEADER_CHARS_MAX = 1_024;
 /**
  * Whether a request is genuine (docs/contract/webhooks.md#signature).
  *
- * @param {string | null | undefined} header value of `X-Platform-Signature`, as received
+ * @param {string | null | undefined} header value of `X-Platform-Signature`, or of its name
+ *   with the operator's prefix, as received
  * @param {RawBody} body the body exactly as received: bytes, or text if they are UTF-8. Never JSON
  *   that was parsed and serialized again
  * @param {string | readonly string[]} secret the shared secret, or several during a rotation, any
@@ -80,7 +81,8 @@ export async function verifySignature(header, body, secret, options) {
 /**
  * `verifySignature` with the reason for which a request is not valid.
  *
- * @param {string | null | undefined} header value of `X-Platform-Signature`, as received
+ * @param {string | null | undefined} header value of `X-Platform-Signature`, or of its name
+ *   with the operator's prefix, as received
  * @param {RawBody} body the body exactly as received
  * @param {string | readonly string[]} secret the shared secret, or several
  * @param {SignatureOptions} [options] checks of time and replay

@@ -26,6 +26,7 @@ import { nearest } from '../model/spelling-hint.ts';
 import { CELL_SANDBOX } from './confinement/layers.ts';
 import type { NoticeReceiver } from './delivery/notice-delivery.ts';
 import { EgressPolicy } from './egress/policy.ts';
+import { readHeaderPrefix } from './outbound-settings.ts';
 import { SETTINGS } from './settings.ts';
 import { type KeySource, parseKeyRing } from './store/vault/vault-key.ts';
 import type { DisablingRules } from './store/webhooks/webhook-health-rows.ts';
@@ -88,6 +89,8 @@ export interface Config {
   readonly webhookHttp: (typeof WEBHOOK_HTTP)[number];
   /** When webhooks are disabled because of their receivers. */
   readonly webhookRules: DisablingRules;
+  /** Beginning of the names of the headers of webhooks and notices. */
+  readonly webhookHeaderPrefix: string;
   /** The schedule of webhooks for which neither manifest nor settings choose one. */
   readonly webhookRetries: RetrySchedule;
   /** Receiver of notices to the product; absent: they are listed only. */
@@ -199,6 +202,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
       onGone: oneOf('webhook-disable-on-gone', ON_OFF, problems, text) === 'on',
     },
     webhookRetries: readSchedule('webhook-retries', text, problems),
+    webhookHeaderPrefix: readHeaderPrefix(text, problems),
     ...readNoticeReceiver(text, problems),
     webhookSignature: oneOf('webhook-signature', SIGNATURE_SCHEMES, problems, text),
     internalOrganizations,

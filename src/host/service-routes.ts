@@ -76,6 +76,7 @@ export function registerRoutes(
     ...delivery,
     ...shared,
     wallNow,
+    webhookHeaderPrefix: config.webhookHeaderPrefix,
     eventTypesFixed: config.eventTypes !== undefined,
     ...(product && { product }),
     ...{ origins, runtimeTokens, followers, egress, publisher, metrics: exposition },

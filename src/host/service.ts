@@ -435,7 +435,7 @@ interface DeliverDeps extends Pick<RouteDeps, 'store' | 'targets' | 'calls'> {
 }
 
 function createDelivery(
-  { limits, log, metrics, wallNow, signingClock, monotonicNow, after }: Base,
+  { config, limits, log, metrics, wallNow, signingClock, monotonicNow, after }: Base,
   { store, targets: { targets }, calls, webhooks, notices }: DeliverDeps,
 ): OpenDelivery {
   return openDelivery({
@@ -443,6 +443,7 @@ function createDelivery(
     targets,
     dispatch: calls.dispatch,
     webhookClient: webhooks,
+    headerPrefix: config.webhookHeaderPrefix,
     notices,
     callLog: calls.log,
     metrics: metrics.registry,

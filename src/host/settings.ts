@@ -140,6 +140,11 @@ export const SETTINGS: readonly Setting[] = [
     help: 'how webhooks are signed where nothing else is chosen: platform (X-Platform-Signature), standard (Standard Webhooks) or both',
   },
   {
+    flag: 'webhook-header-prefix',
+    value: 'X-Platform',
+    help: 'beginning of the names of the headers of webhooks and notices, as X-Acme',
+  },
+  {
     flag: 'notify-url',
     value: '',
     help: 'URL of the product that gets notices: webhooks that fail, connections that are lost and others (docs/contract/notices.md)',

@@ -78,6 +78,28 @@ export function standardHeaders(
   };
 }
 
+/** Beginning of the names of a webhook's headers, as the specification has it. */
+export const HEADER_PREFIX = 'X-Platform';
+
+/** Names of the headers of a webhook. */
+export interface HeaderNames {
+  readonly signature: string;
+  readonly event: string;
+  readonly delivery: string;
+  readonly attempt: string;
+}
+
+/** @param prefix as `X-Acme` */
+export function headerNames(prefix: string): HeaderNames {
+  const start = prefix.toLowerCase();
+  return {
+    signature: `${start}-signature`,
+    event: `${start}-event`,
+    delivery: `${start}-delivery`,
+    attempt: `${start}-attempt`,
+  };
+}
+
 /** A parsed header: a time, and the digests of one or more secrets. */
 export interface SignatureClaim {
   /** Unix seconds, as the signed text. */

@@ -4427,6 +4427,11 @@ export interface WebhookSecret {
    */
   readonly standardSecret?: string | undefined;
   readonly createdAt: string;
+  /**
+   * Beginning of the names of the headers, where the operator has set another than
+   * `X-Platform`.
+   */
+  readonly headerPrefix?: string | undefined;
   /** End of the time in which the previous secret signs too, second in the header. */
   readonly previous?:
     | {

@@ -9,7 +9,7 @@
 import { lookup } from 'node:dns/promises';
 import Type from 'typebox';
 import type { Annex, DeliveryChange, WholeDelivery } from '../../../packages/client/src/index.ts';
-import { signatureHeader } from '../../model/signature.ts';
+import { HEADER_PREFIX, headerNames, signatureHeader } from '../../model/signature.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { UsageError } from '../terminal/failure.ts';
 import { type Output, paint } from '../terminal/output.ts';
@@ -165,12 +165,18 @@ type Forwarded =
   | { readonly status: number; readonly durationMs: number }
   | { readonly error: string; readonly durationMs: number };
 
+/** What signs the deliveries of a target, and the names of their headers. */
+interface Signing {
+  readonly secret: string;
+  readonly headerPrefix?: string;
+}
+
 class LocalReceiver {
   readonly #client: Annex;
   readonly #url: URL;
   readonly #signal: AbortSignal;
   /** By path of the target. */
-  readonly #secrets = new Map<string, string>();
+  readonly #secrets = new Map<string, Signing>();
 
   constructor(client: Annex, url: URL, signal: AbortSignal) {
     this.#client = client;
@@ -191,18 +197,20 @@ class LocalReceiver {
     const before = this.#secrets.get(target);
     this.#secrets.delete(target);
     const now = await this.#secretOf(target);
-    return now === before ? first : this.#send(delivery, now);
+    return now.secret === before?.secret ? first : this.#send(delivery, now);
   }
 
-  async #secretOf(target: string): Promise<string> {
+  async #secretOf(target: string): Promise<Signing> {
     const known = this.#secrets.get(target);
     if (known !== undefined) return known;
-    const { secret } = await this.#client.request<{ secret: string }>('GET', `${target}/webhook-secret`);
-    this.#secrets.set(target, secret);
-    return secret;
+    const signing = await this.#client.request<Signing>('GET', `${target}/webhook-secret`);
+    this.#secrets.set(target, signing);
+    return signing;
   }
 
-  async #send(delivery: WholeDelivery & { readonly payload: string }, secret: string): Promise<Forwarded> {
+  async #send(delivery: WholeDelivery & { readonly payload: string }, signing: Signing): Promise<Forwarded> {
+    const { secret, headerPrefix = HEADER_PREFIX } = signing;
+    const names = headerNames(headerPrefix);
     const body = Buffer.from(delivery.payload);
     const begun = performance.now();
     const durationMs = () => Math.round(performance.now() - begun);
@@ -216,10 +224,10 @@ class LocalReceiver {
         headers: {
           'content-type': 'application/json',
           'user-agent': 'annex-listen',
-          'x-platform-signature': signatureHeader([secret], atS, body),
-          'x-platform-event': delivery.type,
-          'x-platform-delivery': delivery.id,
-          'x-platform-attempt': String(Math.max(1, delivery.attempts)),
+          [names.signature]: signatureHeader([secret], atS, body),
+          [names.event]: delivery.type,
+          [names.delivery]: delivery.id,
+          [names.attempt]: String(Math.max(1, delivery.attempts)),
         },
       });
       await answer.body?.cancel();

@@ -26,6 +26,7 @@ const SECRET = Type.Object({
   secret: Type.String(),
   standardSecret: Type.Optional(Type.String()),
   createdAt: Type.String(),
+  headerPrefix: Type.Optional(Type.String()),
   previous: Type.Optional(Type.Object({ until: Type.String() })),
 });
 const MS_PER_S = 1_000;

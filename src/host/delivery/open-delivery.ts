@@ -2,9 +2,11 @@
  * Composes deliveries over an open store: the intake, the delivery worker with its two kinds of
  * attempt, and the lifecycle worker. A part of the composition root, without decisions of its own.
  */
+
 import type { Registry as MetricsRegistry } from '@prometheus-io/client';
 import type { LimitName, Limits } from '../../limits.ts';
 import type { RandomBytes } from '../../model/identifiers.ts';
+import { headerNames } from '../../model/signature.ts';
 import { VERSION } from '../../version.ts';
 import type { CallLog } from '../calls/call-log.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
@@ -38,6 +40,8 @@ export interface DeliveryDeps extends Omit<IntakeDeps, 'store' | 'worker' | 'lim
   readonly targets: TargetResolver;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly webhookClient: Pick<WebhookClient, 'post'>;
+  /** Beginning of the names of a webhook's headers. */
+  readonly headerPrefix: string;
   readonly notices: Pick<NoticeDeliveryDeps, 'receiver' | 'client'>;
   readonly callLog: Pick<CallLog, 'log'>;
   readonly metrics: MetricsRegistry;
@@ -105,8 +109,9 @@ function deliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   const { deliveryQueue: queue, deliveryClaims: claims, backlog, webhookSecrets: secrets, isShared } = store;
   const onError = (error: unknown) => deps.onError(error, 'a delivery could not be claimed or settled');
   const handlers = new HandlerDelivery(deps);
-  const webhooks = new WebhookDelivery({ ...deps, claims, secrets, userAgent: USER_AGENT });
-  const notices = new NoticeDelivery({ ...deps, ...deps.notices, userAgent: USER_AGENT });
+  const posting = { ...deps, userAgent: USER_AGENT, headerNames: headerNames(deps.headerPrefix) };
+  const webhooks = new WebhookDelivery({ ...posting, claims, secrets });
+  const notices = new NoticeDelivery({ ...posting, ...deps.notices });
   const attempts = new Attempts({ targets: deps.targets, handlers, webhooks, notices, onError });
   const inFlight = () => worker.inFlight;
   const metrics = deliveryMetrics(deps.metrics, backlog, inFlight);

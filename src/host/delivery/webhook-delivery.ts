@@ -9,7 +9,12 @@
 import { isUtf8 } from 'node:buffer';
 import type { LimitName, Limits } from '../../limits.ts';
 import { limitSentence } from '../../model/limit-met.ts';
-import { type SignatureScheme, signatureHeader, standardHeaders } from '../../model/signature.ts';
+import {
+  type HeaderNames,
+  type SignatureScheme,
+  signatureHeader,
+  standardHeaders,
+} from '../../model/signature.ts';
 import { installedName, type Target } from '../../model/target.ts';
 import { boundedBody } from '../calls/bounded-body.ts';
 import { BrokenOff, type CallResponse } from '../calls/call.ts';
@@ -36,6 +41,7 @@ export interface Posting {
   readonly signingClock: () => number;
   /** Value of the header `User-Agent`. */
   readonly userAgent: string;
+  readonly headerNames: HeaderNames;
 }
 
 export interface WebhookDeliveryDeps extends Posting {
@@ -160,7 +166,7 @@ interface Signed {
 export function requestHeaders(
   claim: ClaimedDelivery,
   { body, secrets, scheme = 'platform' }: Signed,
-  { signingClock, userAgent }: Posting,
+  { signingClock, userAgent, headerNames: names }: Posting,
 ): Record<string, string> {
   // Rounded down: a receiver may refuse a signature of the future.
   const timestampS = Math.floor(signingClock() / MS_PER_S);
@@ -170,12 +176,12 @@ export function requestHeaders(
     'content-type': 'application/json',
     'content-length': String(body.byteLength),
     'user-agent': userAgent,
-    ...(scheme !== 'standard' && { 'x-platform-signature': signatureHeader(secrets, timestampS, body) }),
+    ...(scheme !== 'standard' && { [names.signature]: signatureHeader(secrets, timestampS, body) }),
     ...(scheme !== 'platform' && standardHeaders(secrets, { id, timestampS }, body)),
-    'x-platform-event': claim.type,
-    'x-platform-delivery': claim.id,
+    [names.event]: claim.type,
+    [names.delivery]: claim.id,
     // The same number after an attempt of unknown end: its request may not have been sent.
-    'x-platform-attempt': String(claim.retries + 1),
+    [names.attempt]: String(claim.retries + 1),
   };
 }
 

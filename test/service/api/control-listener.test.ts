@@ -13,6 +13,7 @@ import type { Store } from '../../../src/host/store/store.ts';
 import type { TokenGrant } from '../../../src/host/store/tokens.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { AddressList } from '../../../src/model/address-list.ts';
+import { HEADER_PREFIX } from '../../../src/model/signature.ts';
 import { intakeOf } from '../../support/deliveries/intake.ts';
 import { targetsOf } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryStore } from '../../support/store/temporary-store.ts';
@@ -101,6 +102,7 @@ async function control(): Promise<Control> {
     database: () => ({ ...store.integrity.state, ...store.database.state }),
     limitMet,
     followers,
+    webhookHeaderPrefix: HEADER_PREFIX,
   };
   controlRoutes(app, { ...store, ...intakeOf(store), ...targetsOf(store), origins: ORIGINS, ...parts });
   onTestFinished(() => app.close());

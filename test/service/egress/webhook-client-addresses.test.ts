@@ -270,6 +270,18 @@ test('plain http is refused unless the operator allows it', () => {
   );
 });
 
+test('a header prefix is words with hyphens, and takes no name of HTTP or of another scheme', () => {
+  const prefixOf = (prefix: string) =>
+    readConfig([`--webhook-header-prefix=${prefix}`], {}).webhookHeaderPrefix;
+  expect(readConfig([], {}).webhookHeaderPrefix).toBe('X-Platform');
+  for (const prefix of ['X-Acme', 'acme', 'X-Content-2', 'a'.repeat(32)])
+    expect(prefixOf(prefix)).toBe(prefix);
+  // Attack: a prefix with a line end, which would frame another request.
+  const refused = ['', 'X-', '-X', 'X Acme', 'X:Acme', 'X\r\nHost: a', 'Ä', 'a'.repeat(33)];
+  for (const prefix of [...refused, 'Content', 'webhook', 'Proxy', 'Sec-Acme', 'X-Forwarded'])
+    expect(() => prefixOf(prefix)).toThrow('--webhook-header-prefix must be letters, digits and hyphens');
+});
+
 describe('a fault of this service does not count as a failure of the receiver', () => {
   test('during a stop, before and in the middle of a post', async () => {
     const receiver = await receive(() => undefined);

@@ -366,6 +366,42 @@ test('an installer who chooses Standard Webhooks gets the secret in their form, 
   expect(verified).toMatchObject({ eventId });
 });
 
+describe('the prefix of the headers', () => {
+  test("is the operator's, and is said with the secret", async () => {
+    const flags = [
+      '--webhook-http',
+      'allow',
+      '--egress-allow',
+      '127.0.0.1',
+      '--webhook-header-prefix',
+      'X-Acme',
+    ];
+    const service = await startTestService({ flags });
+    await service.publishFixture('webhook');
+    const whole = await service.install('webhook', 'prefixed');
+    const inbox = await WebhookInbox.start();
+    await service.installBelow('webhook', whole, 'site', 'docs');
+    const at = `/integrations/webhook/installations/${whole.id}/sites/docs`;
+    const configuration = { webhook_url: inbox.url, event_types: ['site_view'] };
+    await ask(service, 'PATCH', at, { json: { configuration } });
+    await ask(service, 'POST', '/events', {
+      token: service.platform,
+      json: { organization: 'prefixed', ...viewed },
+    });
+    const { headers, body } = await inbox.taken();
+    const { body: told } = await ask(service, 'GET', `${at}/webhook-secret`);
+    expect(told['headerPrefix']).toBe('X-Acme');
+    const checked = await checkSignature(String(headers['x-acme-signature']), body, String(told['secret']));
+    expect(checked).toMatchObject({ valid: true });
+    expect(headers).toMatchObject({
+      'x-acme-event': 'site_view',
+      'x-acme-delivery': expect.any(String),
+      'x-acme-attempt': '1',
+    });
+    expect(Object.keys(headers).filter((name) => name.startsWith('x-platform'))).toEqual([]);
+  });
+});
+
 describe('retries', () => {
   test("follow the operator's schedule, unless the installer chooses one", async () => {
     const flags = ['--webhook-http', 'allow', '--egress-allow', '127.0.0.1', '--webhook-retries', '1s'];

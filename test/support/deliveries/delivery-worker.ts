@@ -28,7 +28,7 @@ import type { LimitMet, Limits } from '../../../src/limits.ts';
 import type { TargetName } from '../../../src/model/installation.ts';
 import { publishedManifest } from '../../../src/model/manifest/manifest.ts';
 import type { WrittenSchedule } from '../../../src/model/retry-schedule.ts';
-import type { SignatureScheme } from '../../../src/model/signature.ts';
+import { HEADER_PREFIX, headerNames, type SignatureScheme } from '../../../src/model/signature.ts';
 import { putEmptyDatabase } from '../store/empty-database.ts';
 import { publication } from '../store/installed.ts';
 import { targetsOf } from '../store/targets.ts';
@@ -295,11 +295,13 @@ export class Delivering {
       wallNow,
       signingClock: wallNow,
       userAgent: USER_AGENT,
+      headerNames: headerNames(HEADER_PREFIX),
       limitMet: () => undefined,
     });
     const handlers = new HandlerDelivery({ dispatch, callLog });
     const notices = new NoticeDelivery({
       ...{ receiver, client: webhookClient, wallNow, signingClock: wallNow, userAgent: USER_AGENT },
+      headerNames: headerNames(HEADER_PREFIX),
     });
     const posts = new Attempts({
       targets: targetsOf(store).targets,

@@ -59,6 +59,8 @@ export interface ControlDeps extends StoreDeps, DeliveryIntake {
   readonly limits: Limits;
   /** Milliseconds since 1970. */
   readonly wallNow: () => number;
+  /** Beginning of the names of a webhook's headers. */
+  readonly webhookHeaderPrefix: string;
   /** Whether the types of events are those of a file (`--event-types`), and fixed. */
   readonly eventTypesFixed?: boolean;
   /** Monotonic, in milliseconds. */

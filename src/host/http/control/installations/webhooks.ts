@@ -19,7 +19,7 @@ import { wholeInstallation } from '../../../../model/installation.ts';
 import { LEVELS, type Level } from '../../../../model/level.ts';
 import { WEBHOOK_EVENT_TYPES, type WebhookDeclaration } from '../../../../model/manifest/webhook.ts';
 import { maySeeWebhookSecret } from '../../../../model/principal.ts';
-import { type SignatureScheme, standardSecret } from '../../../../model/signature.ts';
+import { HEADER_PREFIX, type SignatureScheme, standardSecret } from '../../../../model/signature.ts';
 import type { Target } from '../../../../model/target.ts';
 import { unknownTarget } from '../../../../model/unknown-name-errors.ts';
 import type { TestedType } from '../../../delivery/accept/test-events.ts';
@@ -76,6 +76,10 @@ const SecretView = named('WebhookSecret', {
     'The same secret as receivers of Standard Webhooks take it, `whsec_…`, if these webhooks are signed so.',
   ),
   createdAt: Time,
+  headerPrefix: optional(
+    Type.String(),
+    'Beginning of the names of the headers, where the operator has set another than `X-Platform`.',
+  ),
   previous: Type.Optional(
     Type.Object(
       { until: Time },
@@ -118,7 +122,8 @@ const secretRoutes = (level: Level) => [
     answer: SecretView,
     async handle(request, control) {
       const { installation, scheme } = await webhookTarget(control, request, level);
-      return secretView(await control.webhookSecrets.reveal(installation, actorOf(request)), scheme);
+      const secret = await control.webhookSecrets.reveal(installation, actorOf(request));
+      return secretView(secret, control, scheme);
     },
   }),
   route({
@@ -135,10 +140,8 @@ const secretRoutes = (level: Level) => [
       const { installation, scheme } = await webhookTarget(control, request, level);
       const { secret, overlapSeconds } = request.body;
       const rotation = { secret, overlapMs: overlapSeconds && overlapSeconds * 1_000 };
-      return secretView(
-        await control.webhookSecrets.rotate(installation, rotation, actorOf(request)),
-        scheme,
-      );
+      const rotated = await control.webhookSecrets.rotate(installation, rotation, actorOf(request));
+      return secretView(rotated, control, scheme);
     },
   }),
 ];
@@ -328,11 +331,13 @@ async function wholeWebhookView(
 
 const secretView = (
   { secret, createdAt, previous }: WebhookSecret,
+  { webhookHeaderPrefix: prefix }: Control,
   scheme: SignatureScheme | undefined = 'platform',
 ) => ({
   secret,
   ...(scheme !== 'platform' && { standardSecret: standardSecret(secret) }),
   createdAt: isoTime(createdAt),
+  headerPrefix: prefix === HEADER_PREFIX ? undefined : prefix,
   previous: previous && { until: isoTime(previous.until) },
 });
 
