@@ -26,7 +26,8 @@ import { nearest } from '../model/spelling-hint.ts';
 import { CELL_SANDBOX } from './confinement/layers.ts';
 import type { NoticeReceiver } from './delivery/notice-delivery.ts';
 import { EgressPolicy } from './egress/policy.ts';
-import { readHeaderPrefix } from './outbound-settings.ts';
+import type { EgressProxy } from './egress/proxy.ts';
+import { readEgressProxy, readHeaderPrefix } from './outbound-settings.ts';
 import { SETTINGS } from './settings.ts';
 import { type KeySource, parseKeyRing } from './store/vault/vault-key.ts';
 import type { DisablingRules } from './store/webhooks/webhook-health-rows.ts';
@@ -83,6 +84,8 @@ export interface Config {
   readonly cellJitless: boolean;
   /** The hosts, addresses and ports that integrations' `fetch` may connect to. */
   readonly egress: EgressPolicy;
+  /** Proxy of all connections to them, with its password; absent: none. */
+  readonly egressProxy?: EgressProxy;
   /** Whether an integration reaches only hosts that its manifest lists. */
   readonly egressManifest: (typeof EGRESS_MANIFEST)[number];
   /** Whether webhooks may also be posted over plain http. */
@@ -195,6 +198,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     cellSandbox: oneOf('cell-sandbox', CELL_SANDBOX, problems, text),
     cellJitless: oneOf('cell-jitless', ON_OFF, problems, text) === 'on',
     egress: egress.policy,
+    ...readEgressProxy(flags, text, problems),
     egressManifest: egressManifest ?? 'required',
     webhookHttp: oneOf('webhook-http', WEBHOOK_HTTP, problems, text),
     webhookRules: {

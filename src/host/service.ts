@@ -257,6 +257,7 @@ function createOutbound({ config, limits, metrics, origins, after, connect }: Ba
     limits,
     findLoopback: loopbackListeners({ origins, control: control.server, open: open.server }),
     ownListener: listenerWithPort({ control: control.server, public: open.server }),
+    proxy: config.egressProxy,
     ...(connect && { connect }),
   };
   const egress = new Egress({ ...shared, hostsRequired: config.egressManifest === 'required' });
@@ -266,7 +267,8 @@ function createOutbound({ config, limits, metrics, origins, after, connect }: Ba
   const { noticeReceiver: receiver } = config;
   const notices = {
     receiver,
-    client: receiver === undefined ? webhooks : noticeClient(receiver.url, { ...shared, after }),
+    client:
+      receiver === undefined ? webhooks : noticeClient(receiver.url, { ...shared, proxy: undefined, after }),
   };
   return { egress, webhooks, notices };
 }

@@ -110,6 +110,11 @@ export const SETTINGS: readonly Setting[] = [
   { flag: 'egress-only', value: '', help: 'the only public hosts and address ranges that fetch may reach' },
   { flag: 'egress-ports', value: '', help: 'ports that fetch may reach, as 80,443 (default: all for HTTP)' },
   {
+    flag: 'egress-proxy',
+    value: '',
+    help: 'HTTP proxy of fetches and webhooks, as http://proxy.internal:3128; with a password, set ANNEX_EGRESS_PROXY',
+  },
+  {
     flag: 'egress-manifest',
     value: 'optional',
     help: 'required: an integration reaches only hosts that its manifest lists',

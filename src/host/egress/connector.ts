@@ -16,6 +16,7 @@ import { dialled, parseAddress } from './addresses.ts';
 import { EgressError } from './egress-error.ts';
 import { addressesOf, type Lookup, NO_ADDRESS } from './name-resolution.ts';
 import type { EgressPolicy, Target } from './policy.ts';
+import { type EgressProxy, tunnelThrough } from './proxy.ts';
 
 /**
  * The same for a private address, a denied host and a port, so it reveals nothing of the network.
@@ -46,6 +47,8 @@ export interface ConnectorDeps {
   /** Time for look-up, TCP and TLS together. */
   readonly connectLimit: LimitMet;
   readonly ownListener: OwnListener;
+  /** Through which all connections go. */
+  readonly proxy?: EgressProxy | undefined;
   /** Connects in place of the network. The policy is asked first, as for the network. */
   readonly connect?: ((origin: string) => Duplex) | undefined;
 }
@@ -63,6 +66,17 @@ export function connectorTo(target: Target, deps: ConnectorDeps): buildConnector
     ...serverNameOf(target.host),
   });
   const isLiteral = isIP(target.host) !== 0;
+  const throughTunnel: buildConnector.connector = (options, callback) => {
+    tunnelled(target, deps).then(
+      (httpSocket) => {
+        if (options.protocol !== 'https:') return callback(null, httpSocket);
+        dial({ ...options, httpSocket }, (...[error, socket]) =>
+          error === null ? callback(null, socket) : callback(error, null),
+        );
+      },
+      (cause) => callback(cause as Error, null),
+    );
+  };
   return (options, callback) => {
     try {
       if (isLiteral) checkAddress(target, deps, target.host);
@@ -70,10 +84,11 @@ export function connectorTo(target: Target, deps: ConnectorDeps): buildConnector
       callback(cause as EgressError, null);
       return;
     }
-    const { connect } = deps;
+    const { connect, proxy } = deps;
     // On the next tick: undici is not ready for a connection at once.
     if (connect !== undefined)
       return process.nextTick(() => callback(null, connect(originOf(options)) as Socket));
+    if (proxy !== undefined) return void throughTunnel(options, callback);
     dial(options, (...[error, socket]) => {
       if (error !== null) return callback(error, null);
       try {
@@ -85,6 +100,28 @@ export function connectorTo(target: Target, deps: ConnectorDeps): buildConnector
       }
     });
   };
+}
+
+/** Addresses of one name that are tried, because a proxy may have one family only. */
+const TUNNELS_MAX = 2;
+
+/** A tunnel to an address of the target that the policy allows. */
+async function tunnelled(target: Target, deps: ConnectorDeps): Promise<Socket> {
+  const { proxy, connectLimit } = deps;
+  if (proxy === undefined) throw new Error('A tunnel without a proxy.');
+  const addresses = isIP(target.host) === 0 ? await permittedAddresses(target, deps) : [target.host];
+  // IPv4 first: a proxy with one family has that one.
+  const [first, ...others] = [...addresses]
+    .sort((one, other) => isIP(one) - isIP(other))
+    .slice(0, TUNNELS_MAX);
+  const to = (address: string) => tunnelThrough(proxy, { address, port: target.port }, connectLimit);
+  let tunnel = to(first ?? '');
+  for (const address of others)
+    tunnel = tunnel.catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code !== 'EHOSTUNREACH') throw cause;
+      return to(address);
+    });
+  return tunnel;
 }
 
 /**
@@ -129,26 +166,10 @@ function checkAddress(target: Target, { policy, ownListener }: ConnectorDeps, ad
 
 /** A look-up for Node's sockets that returns only the addresses that the policy allows. */
 function checkedLookup(target: Target, deps: ConnectorDeps): LookupFunction {
-  const { lookup, connectLimit } = deps;
-  const permitted = async (): Promise<{ address: string; family: number }[]> => {
-    const addresses = await addressesOf(target.host, lookup, connectLimit);
-    const refusals: unknown[] = [];
-    const passed = addresses.filter((address) => {
-      try {
-        checkAddress(target, deps, address);
-        return true;
-      } catch (cause) {
-        refusals.push(cause);
-        return false;
-      }
-    });
-    if (passed.length === 0)
-      throw refusals[0] ?? new EgressError(NO_ADDRESS, { detail: `${nameOf(target)} has no address.` });
-    return passed.map((address) => ({ address, family: isIP(address) }));
-  };
   return (_host, { all }, callback) => {
-    permitted().then(
-      (addresses) => {
+    permittedAddresses(target, deps).then(
+      (passed) => {
+        const addresses = passed.map((address) => ({ address, family: isIP(address) }));
         const [first] = addresses;
         if (all) callback(null, addresses);
         else callback(null, first?.address ?? '', first?.family);
@@ -156,6 +177,24 @@ function checkedLookup(target: Target, deps: ConnectorDeps): LookupFunction {
       (cause) => callback(cause as Error, all ? [] : ''),
     );
   };
+}
+
+/** @throws EgressError if the name has none */
+async function permittedAddresses(target: Target, deps: ConnectorDeps): Promise<string[]> {
+  const addresses = await addressesOf(target.host, deps.lookup, deps.connectLimit);
+  const refusals: unknown[] = [];
+  const passed = addresses.filter((address) => {
+    try {
+      checkAddress(target, deps, address);
+      return true;
+    } catch (cause) {
+      refusals.push(cause);
+      return false;
+    }
+  });
+  if (passed.length === 0)
+    throw refusals[0] ?? new EgressError(NO_ADDRESS, { detail: `${nameOf(target)} has no address.` });
+  return passed;
 }
 
 const originOf = ({ protocol, host = '' }: buildConnector.Options): string => `${protocol}//${host}`;

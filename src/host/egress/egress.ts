@@ -25,6 +25,7 @@ import { dnsLookup, type Lookup } from './name-resolution.ts';
 import { explain } from './network-errors.ts';
 import type { EgressPolicy, Target } from './policy.ts';
 import { answerTo } from './pool-request.ts';
+import type { EgressProxy } from './proxy.ts';
 import { fetchableUrl, type Hop, isRedirect, nextHop } from './redirect.ts';
 import { checkMethod, type HeaderPairs, headToSend, tenantHeaders } from './request-head.ts';
 import { reasonPhrase, tenantResponseHeaders, valuesOf } from './response-head.ts';
@@ -86,6 +87,8 @@ export interface EgressDeps {
   readonly findLoopback?: FindLoopback;
   /** Finds the listeners of this service, which are never dialled. */
   readonly ownListener?: OwnListener;
+  /** Through which all connections go. */
+  readonly proxy?: EgressProxy | undefined;
   /** Connects in place of the network; absent outside of test kits. */
   readonly connect?: Connect;
 }
@@ -132,7 +135,7 @@ export class Egress {
 
   constructor(deps: EgressDeps) {
     const { policy, limits, lookup = dnsLookup((host) => policy.allowsName(host)) } = deps;
-    const { ownListener = () => undefined, connect } = deps;
+    const { ownListener = () => undefined, proxy, connect } = deps;
     this.#policy = policy;
     this.#limits = limits;
     this.#tally = new FetchTally({
@@ -149,7 +152,7 @@ export class Egress {
       headerBytes: limits.fetchHeaderBytes,
       connectorTo: (target, owner) =>
         connectorTo(target, {
-          ...{ policy, lookup, connectLimit, ownListener },
+          ...{ policy, lookup, connectLimit, ownListener, proxy },
           connect: connect && ((origin) => connect(origin, owner)),
         }),
     });

@@ -15,6 +15,7 @@ const MEANINGS: readonly (readonly [codes: RegExp, message: string, result?: Fet
   ],
   [/^(ERR_SSL|ERR_TLS|EPROTO)/, 'The connection could not be secured.'],
   [/^(HTTPParserError|ERR_ASSERTION|UND_ERR_INVALID)/, 'The answer is not valid HTTP.'],
+  [/^ERR_EGRESS_PROXY$/, 'This service could not reach the network.'],
   [/^(Z_|ERR__ERROR_)/, 'The body of the answer could not be decompressed.'],
   [/^UND_ERR_(CLOSED|DESTROYED)$/, 'The service is stopping.'],
 ];

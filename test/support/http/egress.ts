@@ -18,6 +18,7 @@ import {
 } from '../../../src/host/egress/egress.ts';
 import type { Lookup } from '../../../src/host/egress/name-resolution.ts';
 import { EgressPolicy } from '../../../src/host/egress/policy.ts';
+import type { EgressProxy } from '../../../src/host/egress/proxy.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../src/limits.ts';
 
 export interface EgressOptions {
@@ -28,6 +29,7 @@ export interface EgressOptions {
   readonly lookup?: Lookup;
   readonly hostsRequired?: boolean;
   readonly controlPort?: number;
+  readonly proxy?: EgressProxy;
 }
 
 /** A server that is closed at the end of the test. */
@@ -38,6 +40,7 @@ export function newEgress({
   lookup,
   hostsRequired = false,
   controlPort,
+  proxy,
 }: EgressOptions = {}): Egress {
   const { policy, problems } = EgressPolicy.parse({ allow, deny });
   if (problems.length > 0) throw new Error(problems.join('\n'));
@@ -46,6 +49,7 @@ export function newEgress({
     limits: { ...DEFAULT_LIMITS, ...limits },
     lookup: lookup ?? (() => Promise.resolve(['127.0.0.1'])),
     hostsRequired,
+    proxy,
     ownListener: (port) => (port === controlPort ? 'control' : undefined),
   });
   onTestFinished(() => egress.close());

@@ -1,11 +1,13 @@
 /**
  * Receivers that answer with given bytes, a real `WebhookClient`, and a clock that tests advance.
  */
+
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { FindLoopback } from '../../../src/host/egress/loopback.ts';
 import type { Lookup } from '../../../src/host/egress/name-resolution.ts';
 import { EgressPolicy } from '../../../src/host/egress/policy.ts';
+import type { EgressProxy } from '../../../src/host/egress/proxy.ts';
 import {
   type Post,
   type PostResult,
@@ -40,6 +42,7 @@ export class ManualClock {
 }
 
 export interface WebhookClientOptions {
+  readonly proxy?: EgressProxy;
   /** This machine unless given. */
   readonly allow?: string;
   readonly deny?: string;
@@ -60,6 +63,7 @@ export function newWebhookClient({
   allowHttp = true,
   findLoopback,
   controlPort,
+  proxy,
   clock,
 }: WebhookClientOptions = {}): WebhookClient {
   const { policy, problems } = EgressPolicy.parse({ allow, deny });
@@ -70,6 +74,7 @@ export function newWebhookClient({
     lookup,
     allowHttp,
     ...(findLoopback && { findLoopback }),
+    proxy,
     ownListener: (port) => (port === controlPort ? 'control' : undefined),
     after: clock?.after ?? later,
   });

@@ -37,6 +37,8 @@ const REASONS: readonly (readonly [codes: RegExp, reason: FailureReason | 'fault
   [/^ECONNREFUSED$/, 'refused'],
   [/^(ECONNRESET|ECONNABORTED|EPIPE|ENOTCONN)$/, 'reset'],
   [/^(ERR_SSL|ERR_TLS|EPROTO)|CERT|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH|INVALID_(PURPOSE|CA)/, 'tls'],
+  // The operator's proxy failed: all receivers would.
+  [/^ERR_EGRESS_PROXY$/, 'fault'],
   // This machine lacks descriptors, buffers or ports: all receivers would fail.
   [/^(EMFILE|ENFILE|ENOBUFS|ENOMEM|EADDRNOTAVAIL)$/, 'fault'],
   [/^UND_ERR_(CLOSED|DESTROYED|INVALID_ARG|REQ_CONTENT_LENGTH_MISMATCH|NOT_SUPPORTED)$/, 'fault'],

@@ -17,6 +17,7 @@ import { INTERIM_ANSWERS_MAX } from '../interim-answers.ts';
 import type { FindLoopback, Loopback } from '../loopback.ts';
 import { dnsLookup, fixedAddressesOf, type Lookup } from '../name-resolution.ts';
 import type { EgressPolicy } from '../policy.ts';
+import type { EgressProxy } from '../proxy.ts';
 import { type After, inTime } from './deadline-connector.ts';
 import { type PostResult, ReceiverAnswer } from './receiver-answer.ts';
 
@@ -45,6 +46,8 @@ export interface WebhookClientDeps {
   readonly findLoopback?: FindLoopback;
   /** Finds the listeners of this service, which are never dialled. */
   readonly ownListener?: OwnListener;
+  /** Through which all connections go. */
+  readonly proxy?: EgressProxy | undefined;
   /** Connects in place of the network; absent outside of test kits. */
   readonly connect?: Connect;
   /** Runs a function later. @returns a function that cancels it */
@@ -67,7 +70,7 @@ export class WebhookClient {
 
   constructor(deps: WebhookClientDeps) {
     const { policy, limits, allowHttp, lookup = dnsLookup((host) => policy.allowsName(host)) } = deps;
-    const { findLoopback = () => undefined, ownListener = () => undefined, connect, after } = deps;
+    const { findLoopback = () => undefined, ownListener = () => undefined, proxy, connect, after } = deps;
     const answerBytes = { headBytes: limits.fetchHeaderBytes, bodyBytes: limits.webhookResponseBytes };
     const connectLimit = { name: 'webhookConnectMs', max: limits.webhookConnectMs } as const;
     this.#deps = { policy, limits, allowHttp, findLoopback, after };
@@ -77,7 +80,7 @@ export class WebhookClient {
       headerBytes: limits.fetchHeaderBytes,
       connectorTo: (target, owner) => {
         const dial = connectorTo(target, {
-          ...{ policy, lookup, connectLimit, ownListener },
+          ...{ policy, lookup, connectLimit, ownListener, proxy },
           connect: connect && ((origin) => connect(origin, owner)),
         });
         return inTime(withAnswerBound(dial, answerBytes), connectLimit, after);
