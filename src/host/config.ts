@@ -25,13 +25,18 @@ import { SIGNATURE_SCHEMES, type SignatureScheme } from '../model/signature.ts';
 import { nearest } from '../model/spelling-hint.ts';
 import { CELL_SANDBOX } from './confinement/layers.ts';
 import type { NoticeReceiver } from './delivery/notice-delivery.ts';
+import type { ClientCertificate } from './egress/connector.ts';
 import { EgressPolicy } from './egress/policy.ts';
 import type { EgressProxy } from './egress/proxy.ts';
-import { readEgressProxy, readHeaderPrefix } from './outbound-settings.ts';
+import {
+  readEgressProxy,
+  readHeaderPrefix,
+  readNoticeReceiver,
+  readWebhookCertificate,
+} from './outbound-settings.ts';
 import { SETTINGS } from './settings.ts';
 import { type KeySource, parseKeyRing } from './store/vault/vault-key.ts';
 import type { DisablingRules } from './store/webhooks/webhook-health-rows.ts';
-import { OWN_SECRET, OWN_SECRET_CHARS_MAX, OWN_SECRET_CHARS_MIN } from './store/webhooks/webhook-secrets.ts';
 
 export interface Config {
   /** Folder of the vault key, of the first admin token, and of the SQLite file if there is one. */
@@ -92,6 +97,8 @@ export interface Config {
   readonly webhookHttp: (typeof WEBHOOK_HTTP)[number];
   /** When webhooks are disabled because of their receivers. */
   readonly webhookRules: DisablingRules;
+  /** What receivers of webhooks that ask for a certificate are shown; absent: none. */
+  readonly webhookCertificate?: ClientCertificate;
   /** Beginning of the names of the headers of webhooks and notices. */
   readonly webhookHeaderPrefix: string;
   /** The schedule of webhooks for which neither manifest nor settings choose one. */
@@ -206,6 +213,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
       onGone: oneOf('webhook-disable-on-gone', ON_OFF, problems, text) === 'on',
     },
     webhookRetries: readSchedule('webhook-retries', text, problems),
+    ...readWebhookCertificate(text, problems),
     webhookHeaderPrefix: readHeaderPrefix(text, problems),
     ...readNoticeReceiver(text, problems),
     webhookSignature: oneOf('webhook-signature', SIGNATURE_SCHEMES, problems, text),
@@ -329,33 +337,6 @@ function oneOf<Word extends string>(
   const word = words.find((candidate) => candidate === text(flag));
   if (word === undefined) problems.push(`--${flag} must be ${listed(words)}; it is "${text(flag)}".`);
   return word ?? words[0];
-}
-
-/** Secrets that sign at once: the one that is being replaced, and the next. */
-const NOTIFY_SECRETS_MAX = 2;
-
-/** The receiver of notices, and the secrets that sign them. No sentence has a secret in it. */
-function readNoticeReceiver(
-  text: (flag: string) => string,
-  problems: string[],
-): Pick<Config, 'noticeReceiver'> {
-  const url = text('notify-url');
-  const secrets = words(text('notify-secret'));
-  const isSound = (secret: string) =>
-    secret.length >= OWN_SECRET_CHARS_MIN && secret.length <= OWN_SECRET_CHARS_MAX && OWN_SECRET.test(secret);
-  if (secrets.length > NOTIFY_SECRETS_MAX || !secrets.every(isSound))
-    problems.push(
-      `ANNEX_NOTIFY_SECRET must be one secret, or two separated by a comma, each of ${OWN_SECRET_CHARS_MIN} to ${OWN_SECRET_CHARS_MAX} printable ASCII characters without spaces.`,
-    );
-  if (url === '' && secrets.length === 0) return {};
-  if (url === '') problems.push('ANNEX_NOTIFY_SECRET needs --notify-url.');
-  else if (secrets.length === 0)
-    problems.push('--notify-url needs ANNEX_NOTIFY_SECRET, which signs notices.');
-  const parsed = URL.parse(url);
-  // The sentence has no part of the URL, whose query may hold a key.
-  if (url !== '' && (!parsed || !/^https?:$/.test(parsed.protocol) || /[@#]/.test(url)))
-    problems.push('--notify-url must be an http or https URL without user name, password and fragment.');
-  return { noticeReceiver: { url, secrets } };
 }
 
 const MS_OF_UNIT: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -263,7 +263,11 @@ function createOutbound({ config, limits, metrics, origins, after, connect }: Ba
   const egress = new Egress({ ...shared, hostsRequired: config.egressManifest === 'required' });
   watchEgress(metrics.registry, egress);
   const allowHttp = config.webhookHttp === 'allow';
-  const webhooks = new WebhookClient({ ...shared, allowHttp, after });
+  const webhooks = new WebhookClient({
+    ...shared,
+    ...{ allowHttp, after },
+    certificate: config.webhookCertificate,
+  });
   const { noticeReceiver: receiver } = config;
   const notices = {
     receiver,

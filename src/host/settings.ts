@@ -145,6 +145,12 @@ export const SETTINGS: readonly Setting[] = [
     help: 'how webhooks are signed where nothing else is chosen: platform (X-Platform-Signature), standard (Standard Webhooks) or both',
   },
   {
+    flag: 'webhook-certificate',
+    value: '',
+    help: 'file, PEM, of the certificate that receivers of webhooks are shown where they ask for one',
+  },
+  { flag: 'webhook-certificate-key', value: '', help: 'file, PEM, of its private key' },
+  {
     flag: 'webhook-header-prefix',
     value: 'X-Platform',
     help: 'beginning of the names of the headers of webhooks and notices, as X-Acme',

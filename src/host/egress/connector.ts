@@ -41,12 +41,20 @@ export type Connect = (origin: string, owner: string) => Duplex;
  */
 export type OwnListener = (port: number) => 'control' | 'public' | undefined;
 
+/** A certificate with its private key, both PEM. */
+export interface ClientCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
 export interface ConnectorDeps {
   readonly policy: EgressPolicy;
   readonly lookup: Lookup;
   /** Time for look-up, TCP and TLS together. */
   readonly connectLimit: LimitMet;
   readonly ownListener: OwnListener;
+  /** What this service shows to servers that ask who it is. */
+  readonly certificate?: ClientCertificate | undefined;
   /** Through which all connections go. */
   readonly proxy?: EgressProxy | undefined;
   /** Connects in place of the network. The policy is asked first, as for the network. */
@@ -64,6 +72,7 @@ export function connectorTo(target: Target, deps: ConnectorDeps): buildConnector
     rejectUnauthorized: true,
     timeout: deps.connectLimit.max,
     ...serverNameOf(target.host),
+    ...deps.certificate,
   });
   const isLiteral = isIP(target.host) !== 0;
   const throughTunnel: buildConnector.connector = (options, callback) => {

@@ -4,6 +4,7 @@
 
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import type { ClientCertificate } from '../../../src/host/egress/connector.ts';
 import type { FindLoopback } from '../../../src/host/egress/loopback.ts';
 import type { Lookup } from '../../../src/host/egress/name-resolution.ts';
 import { EgressPolicy } from '../../../src/host/egress/policy.ts';
@@ -43,6 +44,7 @@ export class ManualClock {
 
 export interface WebhookClientOptions {
   readonly proxy?: EgressProxy;
+  readonly certificate?: ClientCertificate;
   /** This machine unless given. */
   readonly allow?: string;
   readonly deny?: string;
@@ -64,6 +66,7 @@ export function newWebhookClient({
   findLoopback,
   controlPort,
   proxy,
+  certificate,
   clock,
 }: WebhookClientOptions = {}): WebhookClient {
   const { policy, problems } = EgressPolicy.parse({ allow, deny });
@@ -75,6 +78,7 @@ export function newWebhookClient({
     allowHttp,
     ...(findLoopback && { findLoopback }),
     proxy,
+    certificate,
     ownListener: (port) => (port === controlPort ? 'control' : undefined),
     after: clock?.after ?? later,
   });

@@ -11,7 +11,14 @@ import { isIP, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import type { Limits } from '../../../limits.ts';
 import { ConnectionPools, targetOf } from '../connection-pools.ts';
-import { type Connect, checkTarget, connectorTo, type OwnListener, refusedTarget } from '../connector.ts';
+import {
+  type ClientCertificate,
+  type Connect,
+  checkTarget,
+  connectorTo,
+  type OwnListener,
+  refusedTarget,
+} from '../connector.ts';
 import { EgressError } from '../egress-error.ts';
 import { INTERIM_ANSWERS_MAX } from '../interim-answers.ts';
 import type { FindLoopback, Loopback } from '../loopback.ts';
@@ -46,6 +53,8 @@ export interface WebhookClientDeps {
   readonly findLoopback?: FindLoopback;
   /** Finds the listeners of this service, which are never dialled. */
   readonly ownListener?: OwnListener;
+  /** Shown to receivers that ask who posts. */
+  readonly certificate?: ClientCertificate | undefined;
   /** Through which all connections go. */
   readonly proxy?: EgressProxy | undefined;
   /** Connects in place of the network; absent outside of test kits. */
@@ -70,7 +79,14 @@ export class WebhookClient {
 
   constructor(deps: WebhookClientDeps) {
     const { policy, limits, allowHttp, lookup = dnsLookup((host) => policy.allowsName(host)) } = deps;
-    const { findLoopback = () => undefined, ownListener = () => undefined, proxy, connect, after } = deps;
+    const {
+      findLoopback = () => undefined,
+      ownListener = () => undefined,
+      certificate,
+      proxy,
+      connect,
+      after,
+    } = deps;
     const answerBytes = { headBytes: limits.fetchHeaderBytes, bodyBytes: limits.webhookResponseBytes };
     const connectLimit = { name: 'webhookConnectMs', max: limits.webhookConnectMs } as const;
     this.#deps = { policy, limits, allowHttp, findLoopback, after };
@@ -80,7 +96,7 @@ export class WebhookClient {
       headerBytes: limits.fetchHeaderBytes,
       connectorTo: (target, owner) => {
         const dial = connectorTo(target, {
-          ...{ policy, lookup, connectLimit, ownListener, proxy },
+          ...{ policy, lookup, connectLimit, ownListener, certificate, proxy },
           connect: connect && ((origin) => connect(origin, owner)),
         });
         return inTime(withAnswerBound(dial, answerBytes), connectLimit, after);
