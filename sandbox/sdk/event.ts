@@ -202,7 +202,8 @@ export interface ProductEvent<Type extends string = string, Data = unknown> exte
 /** Event name → event: what the handlers in `events` receive. */
 export interface RuntimeEvents {
   /** Types of the product, such as `invoice.paid`; or several of them, such as `invoice.*`. */
-  [type: `${string}.${string}`]: ProductEvent;
+  // biome-ignore lint/suspicious/noExplicitAny: handlers of known types are among these
+  [type: `${string}.${string}`]: ProductEvent<any, any>;
   /** Every type of the product that has no handler of its own. */
   '*': ProductEvent;
   /** A component was rendered. Its answer does not wait for this handler. */

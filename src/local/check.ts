@@ -1,8 +1,10 @@
 /** `annex check`: finds out whether a publish would succeed, and stores nothing. */
+import { resolve } from 'node:path';
 import Type from 'typebox';
 import { Annex, type Checked } from '../../packages/client/src/index.ts';
 import type { CommandContext } from '../cli/command.ts';
 import { type Command, defineCommand } from '../cli/command.ts';
+import { EVENT_TYPES_OPTION } from '../cli/commands/event-types.ts';
 import { EXIT } from '../cli/terminal/failure.ts';
 import { printProblems } from '../cli/terminal/problem-report.ts';
 import { compilerOf, compilerProblems } from '../cli/upload/compiler-check.ts';
@@ -46,11 +48,16 @@ export const check: Command = defineCommand({
   options: {
     ...FOLDER_OPTIONS,
     ...SECRET_OPTIONS,
+    eventTypes: EVENT_TYPES_OPTION,
     offline: { help: 'ask a temporary service in this process' },
     skipTypes: { help: 'do not run the TypeScript compiler of the folder' },
   },
   examples: [
     { line: 'annex check', does: 'check the integration in this folder' },
+    {
+      line: 'annex check --offline --event-types types.yaml',
+      does: "know the product's event types without a service",
+    },
     { line: 'annex check hello --offline', does: 'check the folder hello without a service' },
   ],
   exits: { 1: 'problems found, or the service cannot be reached' },
@@ -68,7 +75,7 @@ export const check: Command = defineCommand({
     const { output, signal } = context;
     const prepared = await prepareUpload(context, input);
     const secrets = await valuesOf(prepared, input, context);
-    const checker = await checkerFor(context, input.offline, prepared);
+    const checker = await checkerFor(context, input, prepared);
     const { problems: own, isSent } = await ownProblems(prepared, checker.annex).catch(async (cause) => {
       await checker.end();
       throw cause;
@@ -117,7 +124,7 @@ const NOT_ASKED: Asked = { problems: [] };
 
 async function checkerFor(
   context: CommandContext,
-  offline: boolean,
+  { offline, eventTypes }: { readonly offline: boolean; readonly eventTypes?: string | undefined },
   { upload }: PreparedUpload,
 ): Promise<Checker> {
   const { url, urlFrom, token } = offline ? NO_SERVICE : await context.connection();
@@ -132,6 +139,7 @@ async function checkerFor(
     flags: [
       ...['--built-ins', 'none', '--cells', '1'],
       ...(organization === undefined ? [] : ['--internal-organizations', organization]),
+      ...(eventTypes === undefined ? [] : ['--event-types', resolve(context.cwd, eventTypes)]),
     ],
     logLevel: 'error',
   });

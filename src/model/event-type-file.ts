@@ -5,7 +5,13 @@
  */
 import { isMap, isNode, LineCounter, parseDocument } from 'yaml';
 import type { DataCheck } from './event-schema.ts';
-import { type EventTypeDeclaration, eventTypeFault, readDeclaration } from './event-type.ts';
+import {
+  EventCatalog,
+  type EventTypeDeclaration,
+  eventTypeFault,
+  readDeclaration,
+  storedEventType,
+} from './event-type.ts';
 
 const FILE_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -72,3 +78,11 @@ export function readEventTypeFile(text: string): EventTypeFile {
   }
   return { types, problems };
 }
+
+/** The types of a file, for what needs no service. */
+export const catalogOf = ({ types }: Pick<EventTypeFile, 'types'>): EventCatalog =>
+  new EventCatalog(
+    [...types].map(([name, { declaration }]) =>
+      storedEventType(name, declaration, { createdAt: 0, updatedAt: 0 }),
+    ),
+  );

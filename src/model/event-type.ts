@@ -281,6 +281,22 @@ export class EventCatalog {
     return Object.fromEntries(scopes);
   }
 
+  /** What the types add to the rules of manifests: nothing where there are none. */
+  get manifestRules(): {
+    readonly scopes?: Readonly<Record<string, string>>;
+    readonly webhookTypes?: Readonly<Record<Level, readonly string[]>>;
+  } {
+    if (this.#types.size === 0) return {};
+    const typesAt = (level: Level) =>
+      this.all.flatMap((type) => (type.webhook && type.level === level ? [type.name] : []));
+    const webhookTypes = {
+      organization: typesAt('organization'),
+      space: typesAt('space'),
+      site: typesAt('site'),
+    };
+    return { scopes: this.scopes, webhookTypes };
+  }
+
   /**
    * What webhooks of a level may select among `offered`, names and patterns of a manifest: declared
    * types that it names or whose patterns it has, then patterns of several of them.

@@ -113,8 +113,19 @@ async function apply(
 const COLORS = { added: 'green', changed: 'yellow', removed: 'red', unchanged: 'dim' } as const;
 const shown = (change: Change['change']) => paint(COLORS[change], change);
 
-/** @throws Failure that lists the faults, each with its line */
-function declaredIn(path: string, name: string) {
+/** The option of commands that read a folder, for what its product declares. */
+export const EVENT_TYPES_OPTION = {
+  value: 'file',
+  help: 'file of the event types that the product declares, as annex serve takes it',
+} as const;
+
+/**
+ * The types of a file.
+ *
+ * @param name the file as the user knows it
+ * @throws Failure that lists the faults, each with its line
+ */
+export function declaredIn(path: string, name: string) {
   const bytes = readAt(path);
   if (bytes === undefined) throw new UsageError(`There is no file ${name}.`);
   const { types, problems } = readEventTypeFile(bytes.toString('utf8'));

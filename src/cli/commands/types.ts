@@ -16,7 +16,8 @@ import {
   SETTINGS_WITH_PACKAGE,
   sdkDeclarations,
 } from '../../../packages/sdk/declarations.ts';
-import { AUTHOR_TYPES_FILE, authorTypes } from '../../model/manifest/author-types.ts';
+import { catalogOf, type EventTypeFile } from '../../model/event-type-file.ts';
+import { AUTHOR_TYPES_FILE, authorTypes, type TypedEvent } from '../../model/manifest/author-types.ts';
 import { findManifest } from '../../model/manifest/find-manifest.ts';
 import { MANIFEST_FILE, type Manifest, parseManifest } from '../../model/manifest/manifest.ts';
 import type { Problem } from '../../model/problem.ts';
@@ -24,6 +25,9 @@ import { readGiven, replaceFile } from '../../real-files.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { EXIT, Failure, UsageError } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
+import { declaredIn, EVENT_TYPES_OPTION } from './event-types.ts';
+
+const NO_TYPES: EventTypeFile['types'] = new Map();
 
 const STATES = ['written', 'up to date', 'not up to date', 'removed', 'left as it is'] as const;
 
@@ -38,10 +42,12 @@ export const types: Command = defineCommand({
   options: {
     manifest: { value: 'file', help: 'the manifest, where the folder has several' },
     env: { value: 'name', help: 'environment of the manifest; else "default"' },
+    eventTypes: EVENT_TYPES_OPTION,
     check: { help: 'write nothing, and exit 1 where a file is not up to date' },
   },
   examples: [
     { line: 'annex types', does: 'write the types of the integration in this folder' },
+    { line: 'annex types --event-types types.yaml', does: "also write the types of the product's events" },
     { line: 'annex types welcome --check', does: 'check in CI that they are up to date' },
   ],
   exits: { [EXIT.failed]: 'the manifest has errors, or a file is not up to date (--check)' },
@@ -55,14 +61,16 @@ export const types: Command = defineCommand({
       }),
     ),
   }),
-  async run({ output, cwd }, { folder: given = '.', manifest: file, env, check }) {
+  async run({ output, cwd }, { folder: given = '.', manifest: file, env, eventTypes, check }) {
     const folder = resolve(cwd, given);
     const shown = (path: string): string => relative(cwd, path) || '.';
     const path = resolve(folder, file ?? (await manifestIn(folder)));
     const yaml = textOf(folder, path);
     if (yaml === undefined)
       throw new UsageError(`There is no ${shown(path)}.`, { hint: 'Give the folder of an integration.' });
-    const files = await writeTypes(folder, readManifest(yaml, { output, shown: shown(path), env }), check);
+    const declared = eventTypes === undefined ? NO_TYPES : declaredIn(resolve(cwd, eventTypes), eventTypes);
+    const manifest = readManifest(yaml, { output, shown: shown(path), env, types: declared });
+    const files = await writeTypes(folder, { manifest, types: declared }, check);
     const stale = files.filter(({ state }) => state === 'not up to date');
     output.result({ folder, files }, () => {
       for (const { file: name, state } of files.filter((each) => !stale.includes(each)))
@@ -75,17 +83,26 @@ export const types: Command = defineCommand({
   },
 });
 
+/** Sorted, so that the file is the same whatever the order of the types. */
+const eventsOf = (types: EventTypeFile['types']): readonly TypedEvent[] =>
+  [...types]
+    .map(([type, { declaration }]) => ({ type, ...declaration }))
+    .sort((one, other) => (one.type < other.type ? -1 : 1));
+
 interface Reading {
   readonly output: Output;
   /** The path of the manifest as the user knows it. */
   readonly shown: string;
   /** Name of the environment. */
   readonly env: string | undefined;
+  /** The event types of the product. */
+  readonly types: EventTypeFile['types'];
 }
 
 /** Prints the problems of a manifest. @throws Failure if it has errors */
-function readManifest(yaml: string, { output, shown, env }: Reading): Manifest {
-  const parsed = parseManifest(yaml, env === undefined ? {} : { environment: env });
+function readManifest(yaml: string, { output, shown, env, types: declared }: Reading): Manifest {
+  const rules = catalogOf({ types: declared }).manifestRules;
+  const parsed = parseManifest(yaml, { ...rules, ...(env !== undefined && { environment: env }) });
   for (const problem of parsed.ok ? parsed.warnings : parsed.problems)
     output.talk(problemLine(problem, shown));
   if (parsed.ok) return parsed.manifest;
@@ -112,12 +129,12 @@ interface TypedFile {
 /** Writes the files of a folder. @param isCheck only compares them, and writes nothing */
 async function writeTypes(
   folder: string,
-  manifest: Manifest,
+  { manifest, types: declared }: { readonly manifest: Manifest } & Pick<Reading, 'types'>,
   isCheck: boolean,
 ): Promise<readonly TypedFile[]> {
   const isInstalled = hasSdk(folder);
   const made = [
-    await makeUpToDate(folder, AUTHOR_TYPES_FILE, authorTypes(manifest), isCheck),
+    await makeUpToDate(folder, AUTHOR_TYPES_FILE, authorTypes(manifest, eventsOf(declared)), isCheck),
     ...(isInstalled
       ? await removeCopy(folder, isCheck)
       : [await makeUpToDate(folder, SDK_DECLARATIONS_FILE, await sdkDeclarations(), isCheck)]),

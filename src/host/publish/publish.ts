@@ -15,7 +15,6 @@ import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
 import { type EventCatalog, isDeclarable, NO_EVENT_TYPES } from '../../model/event-type.ts';
 import { BUILT_IN_ORGANIZATION, isEventPattern, movedBuiltIn } from '../../model/identifiers.ts';
-import type { Level } from '../../model/level.ts';
 import {
   MANIFEST_FILE,
   type Manifest,
@@ -132,7 +131,7 @@ export class Publisher {
   async #examined(form: UploadForm, principal: Principal, gone?: AbortSignal): Promise<Examined> {
     const { limits, bundlers } = this.#deps;
     const catalog = (await this.#deps.eventTypes?.()) ?? NO_EVENT_TYPES;
-    const rules = { ...this.#deps.rules, ...rulesOf(catalog) };
+    const rules = { ...this.#deps.rules, ...catalog.manifestRules };
     const job = await UploadJob.begin({
       limits,
       publisher: publisherOf(principal),
@@ -247,19 +246,6 @@ function warningsOf(integration: string, kept: readonly string[], { problems, mo
   const unapplied = kept.map((name) => keptSecret(name, integration, placeOf(['secrets', name])));
   // First: a truncated list must still say that a value was not applied.
   return bounded([...unapplied, ...problems], more);
-}
-
-/** What the declared types add to the rules of manifests: nothing where there are none. */
-function rulesOf(catalog: EventCatalog): Pick<ManifestRules, 'scopes' | 'webhookTypes'> {
-  if (catalog.all.length === 0) return {};
-  const typesAt = (level: Level) =>
-    catalog.all.flatMap((type) => (type.webhook && type.level === level ? [type.name] : []));
-  const webhookTypes = {
-    organization: typesAt('organization'),
-    space: typesAt('space'),
-    site: typesAt('site'),
-  };
-  return { scopes: catalog.scopes, webhookTypes };
 }
 
 /**

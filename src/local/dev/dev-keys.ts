@@ -94,7 +94,7 @@ export class DevKeys {
   }
 
   async #trigger(): Promise<void> {
-    const types = eventsOf(this.#live().manifest);
+    const types = eventsOf(this.#live());
     if (types.length === 0) throw new Failure('The scopes of the manifest let it receive no event.');
     const [only] = types;
     if (types.length === 1 && only !== undefined) return this.#post(only);

@@ -7,7 +7,7 @@
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Annex } from '../../../packages/client/src/index.ts';
 import type { CommandContext } from '../../cli/command.ts';
 import { ADMIN_TOKEN_FILE } from '../../cli/profile/connection.ts';
@@ -35,6 +35,8 @@ export interface OwnServiceRequest {
   readonly port: number;
   /** Hosts that are not public, and that the code may reach. */
   readonly egressAllow: string | undefined;
+  /** File of the event types of the product. */
+  readonly eventTypes: string | undefined;
   /** Port for debuggers; undefined lets none in. */
   readonly inspectPort: number | undefined;
 }
@@ -48,7 +50,7 @@ export async function runningService(context: CommandContext): Promise<DevServic
 }
 
 export async function ownService(context: CommandContext, request: OwnServiceRequest): Promise<DevService> {
-  const { data, folder, organization, egressAllow, inspectPort } = request;
+  const { data, folder, organization, egressAllow, eventTypes, inspectPort } = request;
   // Loaded here: the other commands do without a service of their own.
   const [{ readConfig }, { startService }, { loggableError }, { default: pino }] = await Promise.all([
     import('../../host/config.ts'),
@@ -61,6 +63,7 @@ export async function ownService(context: CommandContext, request: OwnServiceReq
     ...['--public-port', String(await freePort(request.port))],
     ...['--built-ins', 'none', '--cells', '1', '--webhook-http', 'allow'],
     ...(egressAllow === undefined ? [] : ['--egress-allow', egressAllow]),
+    ...(eventTypes === undefined ? [] : ['--event-types', resolve(context.cwd, eventTypes)]),
     ...(organization === undefined ? [] : ['--internal-organizations', organization]),
   ];
   const limits = Object.entries(context.env).filter(([name]) => name.startsWith('ANNEX_LIMIT_'));

@@ -10,6 +10,7 @@ import {
   type Annex,
   AnnexError,
   type DeliveryChange,
+  type EventType,
   type LogLine,
 } from '../../../packages/client/src/index.ts';
 import type { CommandContext } from '../../cli/command.ts';
@@ -61,6 +62,8 @@ export interface Live {
   readonly integration: string;
   readonly version: number;
   readonly installation: InstalledOnce;
+  /** Event types that the product has declared. */
+  readonly declared: readonly EventType[];
 }
 
 export class DevSession {
@@ -120,7 +123,8 @@ export class DevSession {
     const durationMs = Math.round(monotonicNow() - since);
     const { integration, version } = outcome;
     const installation = await this.#installed(integration, manifest);
-    this.#live = { manifest, integration, version, installation };
+    const declared = await declaredTypes(annex, context.signal);
+    this.#live = { manifest, integration, version, installation, declared };
     const { status } = await annex.installations.get(integration, installation.id, {
       signal: context.signal,
     });
@@ -151,6 +155,16 @@ export class DevSession {
     if (this.#live === undefined) throw new Error('No version is live yet.');
     const { integration, installation } = this.#live;
     return `${targetPath({ integration, id: installation.id })}${PLACE_PATHS[place]}`;
+  }
+}
+
+/** The event types of the product; none where the token may not read them. */
+async function declaredTypes(annex: Annex, signal: AbortSignal): Promise<readonly EventType[]> {
+  try {
+    return (await annex.eventTypes.list({ signal })).items;
+  } catch (error) {
+    if (error instanceof AnnexError && error.status < 500) return [];
+    throw error;
   }
 }
 
@@ -228,14 +242,27 @@ export async function followTraffic(
   await Promise.all([lines(), changes()]);
 }
 
-/** Types of posted events that the scopes of a manifest let it receive. */
-export const eventsOf = ({ scopes }: Manifest): readonly string[] =>
-  Object.keys(SAMPLES).filter((type) => missingScopes(type, scopes) === undefined);
+/**
+ * Types of posted events that the scopes of a manifest let it receive, and those that the product
+ * has declared: the service alone knows whether it has their scopes.
+ */
+export const eventsOf = ({ manifest: { scopes }, declared }: Live): readonly string[] => [
+  ...Object.keys(SAMPLES).filter((type) => missingScopes(type, scopes) === undefined),
+  ...declared.map(({ type }) => type),
+];
 
 /** A sample of an event for one installation, as the host product would post it. */
-export function sampleFor(type: string, { installation }: Live): Readonly<Record<string, unknown>> {
+export function sampleFor(type: string, { installation, declared }: Live): Readonly<Record<string, unknown>> {
   const sample = SAMPLES[type];
   const { organization, id } = installation;
+  const own = declared.find((one) => one.type === type);
+  if (own !== undefined)
+    return {
+      ...{ type, organization, installationId: id },
+      ...(own.level === 'space' && { space: SAMPLE_SPACE }),
+      ...(own.level === 'site' && { site: SAMPLE_SITE }),
+      data: own.sample ?? {},
+    };
   return {
     ...{ type, organization, installationId: id },
     ...(sample && PLACES[sample.level]),

@@ -1,5 +1,6 @@
 /** `annex dev`: publishes a folder at each change, and shows what its code does. */
 import { type Command, defineCommand } from '../../cli/command.ts';
+import { EVENT_TYPES_OPTION } from '../../cli/commands/event-types.ts';
 import { UsageError } from '../../cli/terminal/failure.ts';
 import { FOLDER_ARGUMENTS, FOLDER_OPTIONS, SECRET_OPTIONS } from '../../cli/upload/prepared-upload.ts';
 import { DEV_EVENT } from './dev-event.ts';
@@ -39,6 +40,7 @@ export const dev: Command = defineCommand({
       parse: portNumber,
       default: PAGE_PORT,
     },
+    eventTypes: EVENT_TYPES_OPTION,
     egressAllow: {
       value: 'hosts',
       help: 'hosts that are not public and that the code may reach, as 127.0.0.1:3000',
@@ -61,7 +63,7 @@ export const dev: Command = defineCommand({
   exits: { 1: 'the folder is none of an integration, or the service cannot be started or reached' },
   json: DEV_EVENT,
   stream: true,
-  async run(context, { service, port, pagePort, egressAllow, inspect, inspectPort, ...input }) {
+  async run(context, { service, port, pagePort, egressAllow, eventTypes, inspect, inspectPort, ...input }) {
     // Loaded here: it brings the service, and a watcher of files.
     const { runDev } = await import('./run-dev.ts');
     const isRunning = service || context.profile !== undefined;
@@ -71,7 +73,10 @@ export const dev: Command = defineCommand({
         '--inspect lets debuggers into a service of this command; a running one lets none in.',
       );
     const debuggers = inspect ? inspectPort : undefined;
-    await runDev(context, { ...input, isRunning, port, pagePort, egressAllow, inspectPort: debuggers });
+    if (eventTypes !== undefined && isRunning)
+      throw new UsageError('--event-types is for the service of this command; a running one has its own.');
+    const own = { egressAllow, eventTypes, inspectPort: debuggers };
+    await runDev(context, { ...input, isRunning, port, pagePort, ...own });
   },
 });
 

@@ -21,6 +21,8 @@ export interface DevOptions extends DevInput {
   readonly port: number;
   readonly pagePort: number;
   readonly egressAllow: string | undefined;
+  /** File of the event types of the product. */
+  readonly eventTypes: string | undefined;
   /** Port for debuggers; undefined lets none in. */
   readonly inspectPort: number | undefined;
 }
@@ -109,11 +111,11 @@ function trafficFollower(session: DevSession, following: Following, context: Com
 
 async function serviceFor(
   context: CommandContext,
-  { isRunning, port, egressAllow, inspectPort }: DevOptions,
+  { isRunning, port, egressAllow, eventTypes, inspectPort }: DevOptions,
   own: Pick<OwnServiceRequest, 'data' | 'folder' | 'organization'>,
 ): Promise<DevService> {
   if (isRunning) return runningService(context);
-  return ownService(context, { ...own, port, egressAllow, inspectPort });
+  return ownService(context, { ...own, port, egressAllow, eventTypes, inspectPort });
 }
 
 function later(ms: number, run: () => void): () => void {

@@ -11,6 +11,7 @@
 import { type Configuration, type ConfigurationProperty, CREDENTIALS_PROPERTY } from './configuration.ts';
 
 import { MANIFEST_FILE, type Manifest } from './manifest.ts';
+import { schemaType } from './schema-types.ts';
 
 export const AUTHOR_TYPES_FILE = 'annex-env.d.ts';
 
@@ -30,8 +31,23 @@ const CREDENTIALS = `import('@annex/sdk').OAuthCredentials`;
 /** The members of a manifest that types are generated from. */
 export type TypedManifest = Pick<Manifest, 'name' | 'blocks' | 'configurations' | 'secrets'>;
 
-/** The text of the file. */
-export function authorTypes({ name, blocks, configurations, secrets }: TypedManifest): string {
+/** An event type of the product, by its declaration. */
+export interface TypedEvent {
+  readonly type: string;
+  readonly title: string;
+  readonly description?: string | undefined;
+  readonly schema: unknown;
+  readonly scope?: { readonly name: string } | undefined;
+}
+
+/**
+ * The text of the file.
+ * @param events event types that the product has declared
+ */
+export function authorTypes(
+  { name, blocks, configurations, secrets }: TypedManifest,
+  events: readonly TypedEvent[] = [],
+): string {
   const components = [
     ...blocks.map(({ id }) => id),
     ...LEVELS.flatMap((level) => configurations[level]?.componentId ?? []),
@@ -48,12 +64,20 @@ export function authorTypes({ name, blocks, configurations, secrets }: TypedMani
     ]),
     "declare module '@annex/sdk' {",
     ...indented(['interface ManifestTypes {', ...indented(members), '}']),
+    ...(events.length === 0
+      ? []
+      : indented(['', 'interface RuntimeEvents {', ...indented(events.flatMap(eventMember)), '}'])),
     '}',
     '',
     '// A file with an export adds to the module; one without would stand in its place.',
     'export {};',
     '',
   ].join('\n');
+}
+
+function eventMember({ type, title, description, schema, scope }: TypedEvent): string[] {
+  const event = `import('@annex/sdk').ProductEvent<${literal(type)}, ${schemaType(schema, literal)}>`;
+  return [...comment([title, description, scope && `Scope: ${scope.name}`]), `${literal(type)}: ${event};`];
 }
 
 function configurationMember(level: string, declared: Configuration | undefined): string[] {

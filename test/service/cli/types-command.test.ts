@@ -25,6 +25,24 @@ export default createIntegration({
   fetch: (_request, { environment }) => new Response(environment.installation?.configuration.word),
 });
 `;
+const EVENT_TYPES = `invoice.paid:
+  title: 'Invoice paid */ @deprecated'
+  level: organization
+  scope: { name: invoices:read }
+  schema:
+    type: object
+    required: [amount, lines, method]
+    properties:
+      amount: { type: number }
+      method: { enum: [card, cash] }
+      note: { type: string }
+      lines: { type: array, items: { $ref: '#/$defs/line' } }
+    $defs: { line: { type: object, required: [count], properties: { count: { type: integer } } } }
+ticket_opened:
+  title: Ticket opened
+  level: space
+  schema: { type: object, required: [by], properties: { by: { anyOf: [{ type: string }, { $ref: '#' }] } } }
+`;
 const MADE = ['annex-env.d.ts', 'annex-sdk.d.ts', 'tsconfig.json'];
 
 const folderOf = (manifest = MANIFEST) =>
@@ -49,6 +67,31 @@ describe('annex types', () => {
     expect(code).toBe(0);
     expect(stdout.split('\n').filter(Boolean)).toEqual(MADE.map((file) => `${file} written`));
     expect(await folder.compile()).toEqual([]);
+  });
+
+  test('types the data of event types that the product has declared', async () => {
+    const folder = await folderOf(MANIFEST.replace('scopes: []', 'scopes: [invoices:read]'));
+    await folder.write({
+      'types.yaml': EVENT_TYPES,
+      'index.ts': `import { createIntegration } from '@annex/sdk';
+export default createIntegration({
+  events: {
+    'invoice.paid': ({ data, organizationId }) => {
+      const sum: number = data.amount + data.lines.reduce((all, { count }) => all + count, 0);
+      const paid: 'card' | 'cash' = data.method;
+      console.log(sum, paid, data.note?.length, organizationId);
+      data.amont;
+    },
+    'other.type': ({ data }) => data.amount,
+    ticket_opened: ({ data }) => console.log(data.by),
+  },
+});
+`,
+    });
+    const { code, stderr } = await runTypes(['.', '--event-types', 'types.yaml'], folder.path);
+    expect([code, stderr]).toEqual([0, '']);
+    const found = await folder.compile();
+    expect(found.map(({ line }) => line)).toEqual([8]);
   });
 
   test('declares the constants of the bundler, and nothing of Node', async () => {

@@ -126,7 +126,7 @@ function stateOf(live: Live | undefined): JsonObject {
     blocks: manifest.blocks.map(({ id, title, description, urlUnfurl }) => ({
       ...{ id, title, description, urlUnfurl },
     })),
-    events: eventsOf(manifest),
+    events: eventsOf(live),
   };
 }
 
