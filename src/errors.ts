@@ -257,6 +257,8 @@ export const ERRORS = {
     'integration',
     'The code keeps as many keys, or bytes, as it may; the message names the limit. Delete what is no longer needed.',
   ),
+  SCHEDULE_UNKNOWN: row(404, 'caller', 'The active version has no schedule of this id and level.'),
+  SCHEDULE_RUNNING: row(409, 'caller', 'A run of the schedule has not ended: runs of one do not overlap.'),
   CHAIN_TOO_LONG: row(
     508,
     'integration',

@@ -58,6 +58,12 @@ export const EVENT_LIMITS = {
     about: 'tasks that all integrations queue for one organization; beyond this, 429',
     met: ['# tasks in a minute', 'Too many tasks of this organization'],
   },
+  schedulesPerManifest: {
+    default: 20,
+    about:
+      'schedules of one manifest; the publish of one with more is refused, and one with more than 100 whatever this says',
+    met: ['The manifest has # schedules', 'The manifest has too many schedules'],
+  },
   taskGenerations: {
     default: 500,
     about:

@@ -86,6 +86,12 @@ export interface VisitorAuthenticationEvent extends EventBase<'fetch_visitor_aut
 export interface TaskEvent extends Delivered<'task'> {
   /** The task as it was queued. */
   readonly task: unknown;
+  /** Set where a schedule of the manifest has queued it. */
+  readonly schedule?: {
+    readonly id: string;
+    /** The minute that the cron names, as an ISO time; of a run by hand, when it was asked for. */
+    readonly at: string;
+  };
 }
 
 /** Content of a source is to be computed. */

@@ -19,6 +19,7 @@ import { notices } from '../cli/commands/notices.ts';
 import { login, profile } from '../cli/commands/profile.ts';
 import { publish } from '../cli/commands/publish.ts';
 import { render } from '../cli/commands/render.ts';
+import { schedules } from '../cli/commands/schedules.ts';
 import { secrets } from '../cli/commands/secrets.ts';
 import { sourceMap } from '../cli/commands/source-map.ts';
 import { storage } from '../cli/commands/storage.ts';
@@ -59,6 +60,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   listen,
   webhook,
   notices,
+  schedules,
   install,
   uninstall,
   installations,

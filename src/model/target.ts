@@ -9,6 +9,7 @@ import type { Environment } from './environment.ts';
 import type { InstallationStatus, TargetName } from './installation.ts';
 import type { EndpointLevel } from './level.ts';
 import type { EgressHosts } from './manifest/egress-hosts.ts';
+import type { Schedule } from './manifest/schedule.ts';
 import type { WebhookDeclaration } from './manifest/webhook.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 import type { SignatureScheme } from './signature.ts';
@@ -91,6 +92,8 @@ export interface Target {
   readonly webhookSignature?: SignatureScheme;
   /** The schedule by which failures of its code are retried; absent where these are final. */
   readonly handlerRetries?: RetrySchedule;
+  /** What the service queues for it by itself; absent where there is nothing. */
+  readonly schedules?: readonly Schedule[];
   /** Secrets that verify the signatures of envelopes for this endpoint. */
   readonly signingSecrets: readonly string[];
 }

@@ -28,6 +28,22 @@ export const taskLane = (endpointKey: string): string => `${endpointKey}${LANE}`
 export const taskGeneration = (behind: number, delayMs: number): number =>
   delayMs < NEW_CHAIN_MS ? behind + 1 : 1;
 
+/**
+ * The event of a task, as the code gets it.
+ *
+ * @param task JSON text
+ * @param schedule of a task that a schedule has queued: its id, and the time of the run
+ */
+export const taskBody = (
+  eventId: string,
+  task: string,
+  schedule?: { readonly id: string; readonly at: number },
+): string => {
+  const of = schedule && { id: schedule.id, at: new Date(schedule.at).toISOString() };
+  const more = of === undefined ? '' : `,"schedule":${JSON.stringify(of)}`;
+  return `{"eventId":${JSON.stringify(eventId)},"type":"${TASK}","task":${task}${more}}`;
+};
+
 export const isTaskLane = (lane: string): boolean => lane.endsWith(LANE);
 
 /** Key of the endpoint that a lane belongs to; the lane of its events is the key itself. */

@@ -31,6 +31,7 @@ export class Routes {
   readonly tasks: TasksRoutes;
   readonly deliveries: DeliveriesRoutes;
   readonly notices: NoticesRoutes;
+  readonly schedules: SchedulesRoutes;
 
   constructor(requests: Requests) {
     this.integrations = new IntegrationsRoutes(requests);
@@ -53,6 +54,7 @@ export class Routes {
     this.tasks = new TasksRoutes(requests);
     this.deliveries = new DeliveriesRoutes(requests);
     this.notices = new NoticesRoutes(requests);
+    this.schedules = new SchedulesRoutes(requests);
   }
 }
 
@@ -348,6 +350,30 @@ export class IntegrationsRoutes {
     return this.#requests.send('POST', '/v1/integrations/{name}/storage/{key}/increment', {
       path: { name: integration, key },
       body,
+      options,
+    });
+  }
+
+  /**
+   * List the schedules of an integration’s own endpoint.
+   *
+   * `GET /v1/integrations/{name}/schedules`
+   */
+  listSchedules(integration: string, options?: Options): Reply<Schedules> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/schedules', {
+      path: { name: integration },
+      options,
+    });
+  }
+
+  /**
+   * Run a schedule of an integration’s own endpoint now.
+   *
+   * `POST /v1/integrations/{name}/schedules/{schedule}/run`
+   */
+  runSchedule(integration: string, schedule: string, options?: Options): Reply<StartedRun> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/schedules/{schedule}/run', {
+      path: { name: integration, schedule },
       options,
     });
   }
@@ -2714,6 +2740,41 @@ export class NoticesRoutes {
   }
 }
 
+/** `annex.schedules`. */
+export class SchedulesRoutes {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /**
+   * List the schedules of an installation.
+   *
+   * `GET /v1/integrations/{name}/installations/{id}/schedules`
+   */
+  list(integration: string, installationId: string, options?: Options): Reply<Schedules> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/schedules', {
+      path: { name: integration, id: installationId },
+      options,
+    });
+  }
+
+  /**
+   * Run a schedule of an installation now. The next run stays. Refused while a run is in
+   * flight.
+   *
+   * `POST /v1/integrations/{name}/installations/{id}/schedules/{schedule}/run`
+   */
+  run(integration: string, installationId: string, schedule: string, options?: Options): Reply<StartedRun> {
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/schedules/{schedule}/run',
+      { path: { name: integration, id: installationId, schedule }, options },
+    );
+  }
+}
+
 export interface AnsweredVisit {
   readonly status: number;
   /** Names and values in their order; a name can occur more than once. */
@@ -2785,6 +2846,7 @@ export interface AuditListQuery {
     | 'webhook.test'
     | 'statement-keys.rotate'
     | 'storage.delete'
+    | 'schedule.run'
     | undefined;
 }
 
@@ -3953,6 +4015,36 @@ export interface Replayed {
   readonly next?: string | undefined;
 }
 
+export interface Schedule {
+  readonly id: string;
+  readonly cron: string;
+  readonly timezone: string;
+  readonly level: 'installation' | 'integration';
+  readonly catchUp: 'one' | 'none';
+  /** What its code gets. */
+  readonly task: unknown;
+  /** Absent while the installation is paused or pending. */
+  readonly nextRunAt?: string | undefined;
+  /** Whether a run has not ended. The next one begins after it. */
+  readonly running: boolean;
+  readonly lastRun?: ScheduleRun | undefined;
+}
+
+export interface ScheduleRun {
+  /** The minute that the cron names; of a run by hand, when it was asked for. */
+  readonly at: string;
+  readonly startedAt: string;
+  /** Id of the delivery of its task. */
+  readonly delivery: string;
+  readonly state: 'pending' | 'delivered' | 'unhandled' | 'failed' | 'canceled' | 'held';
+  /** How it ended. */
+  readonly outcome?: string | undefined;
+}
+
+export interface Schedules {
+  readonly items: readonly Schedule[];
+}
+
 export interface Secret {
   readonly name: string;
   /** Whether it has a value. */
@@ -4145,6 +4237,12 @@ export interface SpacesUpdateQuery {
 export interface SpentState {
   /** Whether the state was not spent before. */
   readonly isFirst: boolean;
+}
+
+export interface StartedRun {
+  readonly eventId: string;
+  /** Id of the delivery of its task. */
+  readonly delivery: string;
 }
 
 export interface StateToSpend {
@@ -4894,6 +4992,10 @@ export interface ErrorStatuses {
    * is no longer needed.
    */
   readonly STORAGE_FULL: 507;
+  /** The active version has no schedule of this id and level. */
+  readonly SCHEDULE_UNKNOWN: 404;
+  /** A run of the schedule has not ended: runs of one do not overlap. */
+  readonly SCHEDULE_RUNNING: 409;
   /**
    * Too many tasks, or test events, were each made by the call of the one before, most likely
    * in a loop: queue a task at least a minute later.

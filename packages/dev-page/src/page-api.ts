@@ -36,6 +36,7 @@ export type SessionView =
       readonly blocks: readonly BlockView[];
       /** Types of events that it may receive. */
       readonly events: readonly string[];
+      readonly hasSchedules: boolean;
     };
 
 export interface ComponentView {
@@ -67,6 +68,15 @@ export interface FormView {
   readonly componentId?: string;
   readonly properties?: readonly FieldView[];
   readonly problems?: readonly { readonly property: string; readonly message: string }[];
+}
+
+export interface ScheduleView {
+  readonly id: string;
+  readonly cron: string;
+  readonly timezone: string;
+  readonly level: 'installation' | 'integration';
+  readonly nextRunAt?: string;
+  readonly lastRun?: { readonly startedAt: string; readonly state: string };
 }
 
 export interface CallAnswer {

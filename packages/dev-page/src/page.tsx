@@ -7,6 +7,7 @@ import { EventsView } from './events-view.tsx';
 import { FeedView } from './feed-view.tsx';
 import { InsertView } from './insert-view.tsx';
 import { followSession, isConnected, session, watchEdits } from './page-state.ts';
+import { SchedulesView } from './schedules-view.tsx';
 import { StoredView } from './storage-view.tsx';
 
 function Page() {
@@ -32,6 +33,7 @@ function Page() {
             <InsertView />
             <ConfigurationsView />
             <EventsView />
+            <SchedulesView />
             <EndpointView />
             <StoredView />
           </>

@@ -2,7 +2,7 @@
  * One installation of the integration under test. Each step resolves when all that it has begun is
  * done, `waitUntil` and the deliveries that are due included: what a test reads next is complete.
  */
-import type { Annex, Delivery, LogLine, PostedEvent, StoredKey } from '../../client/src/index.ts';
+import type { Annex, Delivery, LogLine, PostedEvent, Schedule, StoredKey } from '../../client/src/index.ts';
 import { Component, type Values } from './component.ts';
 import { type Duration, milliseconds } from './duration.ts';
 import type { Mocks, SentRequest } from './fetch-table.ts';
@@ -175,12 +175,23 @@ export class Installation {
   }
 
   /**
-   * Sets the time of the service forward. Retries and tasks that become due are done, each at its
-   * time. The time of the code of the integration stays that of the machine.
+   * Sets the time of the service forward. Retries, tasks and runs of schedules that become due are
+   * done, each at its time. The time of the code of the integration stays that of the machine.
    */
   async advance(duration: Duration): Promise<void> {
     const ms = milliseconds(duration);
     await this.#step(() => this.#deps.service.ask({ ask: 'advance', ms }));
+  }
+
+  /** Schedules of the manifest for installations, with their next runs and their last. */
+  async schedules(): Promise<readonly Schedule[]> {
+    const { items } = await this.#deps.annex.schedules.list(this.#integration, this.id);
+    return items;
+  }
+
+  /** Runs a schedule now. @param id in the manifest; its number in the list if it has none there */
+  async runSchedule(id: string): Promise<void> {
+    await this.#step(() => this.#deps.annex.schedules.run(this.#integration, this.id, id));
   }
 
   /** Waits until all that its code has begun is done; each step does so itself. */

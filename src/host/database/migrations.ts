@@ -9,6 +9,7 @@ import {
   addAttemptReasons,
   createEventTypes,
   createLostConnections,
+  createScheduleTables,
   createStorageTables,
   createTables,
   createWebhookHealth,
@@ -23,6 +24,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '028-webhook-health': { up: createWebhookHealth },
   '028b-notices': { up: createLostConnections },
   '029-storage': { up: createStorageTables },
+  '030-schedules': { up: createScheduleTables },
   '033-receivers': { up: addAttemptReasons },
 };
 

@@ -383,10 +383,42 @@ const STORAGE_TABLES: Readonly<Record<string, Table>> = {
   },
 };
 
+/** No foreign key: a target or the own endpoint of an integration has them. */
+const SCHEDULE_TABLES: Readonly<Record<string, Table>> = {
+  schedules: {
+    columns: {
+      endpoint: text,
+      id: text,
+      integration: text,
+      timing: text,
+      next_at: time,
+      due_at: time,
+      running: optional(text),
+      last_at: optional(time),
+      last_started_at: optional(time),
+      last_delivery: optional(text),
+      last_state: optional(text),
+      last_outcome: optional(text),
+    },
+    key: ['endpoint', 'id'],
+    indexes: {
+      due: { columns: ['due_at'], where: 'running is null' },
+      running: { columns: ['running'], where: 'running is not null' },
+      integration: { columns: ['integration'] },
+    },
+  },
+  schedule_changes: {
+    columns: { integration: text, after: text, due_at: time },
+    key: ['integration'],
+  },
+};
+
 /** Makes the tables of the first release in an empty database. */
 export const createTables = (db: Kysely<unknown>): Promise<void> => create(db, TABLES);
 
 export const createStorageTables = (db: Kysely<unknown>): Promise<void> => create(db, STORAGE_TABLES);
+
+export const createScheduleTables = (db: Kysely<unknown>): Promise<void> => create(db, SCHEDULE_TABLES);
 
 async function create(db: Kysely<unknown>, tables: Readonly<Record<string, Table>>): Promise<void> {
   for (const [name, table] of Object.entries(tables)) await createTable(db, name, table);

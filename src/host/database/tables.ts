@@ -286,6 +286,40 @@ export interface Tables {
     /** Why TLS failed, in words of Annex. */
     reason: string | null;
   };
+  /**
+   * Schedules of the endpoints that have any: installations that are active, and integrations
+   * (docs/contract/schedules.md). A row is the next run.
+   */
+  schedules: {
+    /** Key of the endpoint. */
+    endpoint: string;
+    /** In the manifest. */
+    id: string;
+    integration: string;
+    /** What the times were computed from. */
+    timing: string;
+    /** The minute of the next run, as the cron names it. */
+    next_at: number;
+    /** When it begins: within that minute. */
+    due_at: number;
+    /** Delivery of the run that has not ended; null if there is none. */
+    running: string | null;
+    /** The minute of the last run; of one by hand, when it was asked for. */
+    last_at: number | null;
+    last_started_at: number | null;
+    last_delivery: string | null;
+    /** State of its delivery. */
+    last_state: DeliveryState | null;
+    last_outcome: string | null;
+  };
+  /** Integrations whose installations are still to get the schedules of the active version. */
+  schedule_changes: {
+    integration: string;
+    /** Id of the last installation that got them; empty if none did. */
+    after: string;
+    /** When the next page is. */
+    due_at: number;
+  };
   /** Signing secrets of targets' webhooks (docs/contract/webhooks.md#secret). */
   webhook_secrets: {
     installation_id: string;

@@ -15,6 +15,7 @@ import type { EventTypes } from '../store/event-types.ts';
 import type { LifecycleEvents } from '../store/installations/lifecycle-events.ts';
 import type { WebhookHealths } from '../store/webhooks/webhook-health.ts';
 import type { WebhookChange } from '../store/webhooks/webhook-health-rows.ts';
+import { RUN_FATES, type RunFate } from './schedule-worker.ts';
 
 const MS_PER_S = 1_000;
 const LATENESS_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 300];
@@ -178,4 +179,20 @@ export function deliveryMetrics(
     },
     settled: (kind, state) => total.inc({ kind, state }),
   };
+}
+
+/**
+ * Registers the metrics of schedules.
+ *
+ * @returns a function that counts a run
+ */
+export function scheduleMetrics(registry: Registry): (fate: RunFate) => void {
+  const total = new Counter({
+    name: 'annex_schedule_runs_total',
+    help: 'Runs of schedules by what became of them: `late` makes up for what was missed, `left out` did not begin.',
+    labelNames: ['fate'],
+    registers: [registry],
+  });
+  for (const fate of RUN_FATES) total.inc({ fate }, 0);
+  return (fate) => total.inc({ fate });
 }

@@ -11,6 +11,7 @@ import { VERSION } from '../../version.ts';
 import type { CallLog } from '../calls/call-log.ts';
 import type { Dispatch } from '../calls/dispatch.ts';
 import type { WebhookClient } from '../egress/webhook/webhook-client.ts';
+import type { Schedules } from '../store/schedules.ts';
 import type { Store } from '../store/store.ts';
 import type { TargetResolver } from '../targets/target-resolver.ts';
 import { EventAcceptance } from './accept/event-acceptance.ts';
@@ -18,12 +19,19 @@ import { RecipientResolver } from './accept/recipients.ts';
 import { TaskAcceptance } from './accept/task-acceptance.ts';
 import { TestEvents } from './accept/test-events.ts';
 import { Attempts } from './attempts.ts';
-import { deliveryMetrics, eventTypeMetrics, lifecycleMetrics, webhookMetrics } from './delivery-metrics.ts';
+import {
+  deliveryMetrics,
+  eventTypeMetrics,
+  lifecycleMetrics,
+  scheduleMetrics,
+  webhookMetrics,
+} from './delivery-metrics.ts';
 import { DeliveryOrders } from './delivery-orders.ts';
 import { DeliveryWorker } from './delivery-worker.ts';
 import { HandlerDelivery } from './handler-delivery.ts';
 import { LifecycleWorker } from './lifecycle/lifecycle-worker.ts';
 import { NoticeDelivery, type NoticeDeliveryDeps } from './notice-delivery.ts';
+import { ScheduleWorker } from './schedule-worker.ts';
 import { WebhookDelivery } from './webhook-delivery.ts';
 
 export const USER_AGENT = `Annex-Webhook/${VERSION}`;
@@ -35,7 +43,7 @@ export interface DeliveryDeps extends Omit<IntakeDeps, 'store' | 'worker' | 'lim
       | ('lifecycleEvents' | 'deliveryQueue' | 'deliveryClaims' | 'backlog' | 'webhookSecrets')
       | 'webhookHealths'
       | 'eventTypes'
-      | ('isShared' | 'announceBacklog')
+      | ('isShared' | 'announceBacklog' | 'schedules')
     >;
   readonly targets: TargetResolver;
   readonly dispatch: Pick<Dispatch, 'call'>;
@@ -87,14 +95,24 @@ export function openDelivery(deps: DeliveryDeps): OpenDelivery {
   store.changes.on('back', () => lifecycle.retryNow());
   eventTypeMetrics(metrics, store.eventTypes);
   const worker = deliveryWorker(deps);
+  const scheduleWorker = new ScheduleWorker({
+    ...deps,
+    schedules: store.schedules,
+    add: (deliveries) => worker.add(deliveries),
+    counted: scheduleMetrics(metrics),
+    onError: (error) => deps.onError(error, 'a run of a schedule could not begin'),
+  });
+  store.changes.on('version', () => scheduleWorker.look());
+  store.changes.on('back', () => scheduleWorker.look());
   const stop = async (withinMs: number) => {
-    await Promise.all([lifecycle.stop(), worker.stop(withinMs)]);
+    await Promise.all([scheduleWorker.stop(), lifecycle.stop(), worker.stop(withinMs)]);
   };
   return {
     ...openIntake({ ...deps, worker }),
     async start() {
       try {
         await Promise.all([lifecycle.start(), worker.start()]);
+        scheduleWorker.start();
       } catch (cause) {
         await stop(0);
         throw cause;
@@ -131,7 +149,7 @@ function deliveryWorker(deps: DeliveryDeps): DeliveryWorker {
 export interface IntakeDeps {
   readonly store: Pick<
     Store,
-    'changes' | 'subscriberRows' | 'eventOutbox' | 'taskOutbox' | 'deliveryOrderRows'
+    'changes' | 'subscriberRows' | 'eventOutbox' | 'taskOutbox' | 'deliveryOrderRows' | 'schedules'
   >;
   /** Receives the deliveries that are pending after a commit. */
   readonly worker: Pick<DeliveryWorker, 'add' | 'addLater'>;
@@ -148,6 +166,8 @@ export interface DeliveryIntake {
   readonly taskAcceptance: TaskAcceptance;
   readonly deliveryOrders: DeliveryOrders;
   readonly testEvents: TestEvents;
+  /** `Schedules.beginNow`; the delivery is in turn at once. */
+  readonly runSchedule: Schedules['beginNow'];
 }
 
 /**
@@ -172,5 +192,10 @@ export function openIntake(deps: IntakeDeps): DeliveryIntake {
     taskAcceptance: new TaskAcceptance({ outbox: store.taskOutbox, worker, limits, wallNow, randomBytes }),
     deliveryOrders: new DeliveryOrders({ rows, worker, limits }),
     testEvents: new TestEvents({ acceptance, limits, randomBytes, wallNow }),
+    async runSchedule(target, schedule, by) {
+      const begun = await store.schedules.beginNow(target, schedule, by);
+      if (begun !== undefined) worker.add([begun]);
+      return begun;
+    },
   };
 }

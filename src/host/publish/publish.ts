@@ -24,7 +24,7 @@ import {
 import { HANDLED_EVENTS } from '../../model/manifest/scope.ts';
 import { keptSecret, missingSecret } from '../../model/manifest/secrets.ts';
 import { isRuntime, mayPublish, mayShadow, type Principal } from '../../model/principal.ts';
-import { isError, type Problem, problem, warning } from '../../model/problem.ts';
+import { isError, limitProblem, type Problem, problem, warning } from '../../model/problem.ts';
 import { PROBED_SCRIPT, type ScriptExports, scriptUrl } from '../../protocol/wire.ts';
 import { UploadJob } from '../bundle/bundler.ts';
 import type { Reading } from '../bundle/reading/reading.ts';
@@ -176,6 +176,7 @@ export class Publisher {
       const taken = await this.#nameProblem(principal, reading.manifest);
       if (taken !== undefined) return { ok: false, problems: [taken] };
       problems.push(...(await this.#missingSecrets(reading, reading.manifest)));
+      problems.push(...this.#tooManySchedules(reading, reading.manifest));
     }
     if (reading.entry === undefined) return { reading, problems };
     this.#deps.expectProbe?.();
@@ -204,6 +205,13 @@ export class Publisher {
     return unsent
       .filter((secret) => !stored.includes(secret))
       .map((secret) => missingSecret(secret, secrets[secret] ?? '', placeOf(['secrets', secret])));
+  }
+
+  #tooManySchedules({ placeOf }: Read, { schedules = [] }: Manifest): Problem[] {
+    const { schedulesPerManifest: max } = this.#deps.limits;
+    if (schedules.length <= max) return [];
+    const limit = { name: 'schedulesPerManifest', max, used: schedules.length } as const;
+    return [limitProblem(limit, placeOf(['schedules']))];
   }
 
   #requireRights(principal: Principal, organization: string): void {

@@ -20,6 +20,7 @@ export const AUDIT_ACTIONS = [
   ...(['event-type.declare', 'event-type.change', 'event-type.delete'] as const),
   ...(['webhook.reveal', 'webhook.rotate', 'webhook.test', 'statement-keys.rotate'] as const),
   ...(['storage.delete'] as const),
+  'schedule.run',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

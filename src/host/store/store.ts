@@ -46,6 +46,7 @@ import { Logs } from './logs.ts';
 import { ProductNotices } from './product-notices.ts';
 import { Reseal, type ResealNote } from './reseal/reseal.ts';
 import { keysInUse } from './reseal/sealed-columns.ts';
+import { Schedules, type SchedulesDeps } from './schedules.ts';
 import { SpentSignatures } from './spent-signatures.ts';
 import { StatementKeys } from './statement-keys.ts';
 import { Storage } from './storage/storage.ts';
@@ -103,6 +104,7 @@ export interface Store {
   readonly eventList: EventList;
   readonly eventOutbox: EventOutbox;
   readonly taskOutbox: TaskOutbox;
+  readonly schedules: Schedules;
   readonly subscriberRows: SubscriberRows;
   readonly backlog: Backlog;
   readonly deliveryQueue: DeliveryQueue;
@@ -234,7 +236,7 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
     ...{ changes, logs, lifecycleEvents, backlog, deliveryRetention, audit, webhookSecrets, deliveryFeed },
     ...{ tokens, statementKeys, eventTypes, spentSignatures, storage, isShared: engine.isShared },
     ...eventsAndDeliveries({
-      ...deps,
+      ...{ ...deps, isShared: engine.isShared },
       webhookRules: options.webhookRules ?? { onGone: false },
       webhooksChanged: (some) => void changes.emit('webhooks', some),
     }),
@@ -318,11 +320,15 @@ const ofTargets = (
 
 /** The parts of the store that `delivery/` and the API read and write. */
 const eventsAndDeliveries = (
-  deps: EventOutboxDeps & TaskOutboxDeps & DeliveryClaimsDeps & { readonly database: Database },
+  deps: EventOutboxDeps &
+    TaskOutboxDeps &
+    SchedulesDeps &
+    DeliveryClaimsDeps & { readonly database: Database },
 ) => ({
   eventList: new EventList(deps.database),
   eventOutbox: new EventOutbox(deps),
   taskOutbox: new TaskOutbox(deps),
+  schedules: new Schedules(deps),
   subscriberRows: new SubscriberRows(deps.database),
   deliveryQueue: new DeliveryQueue(deps.database),
   deliveryClaims: new DeliveryClaims(deps),

@@ -27,6 +27,7 @@ import { isolateLimits, limitsUnder } from '../../model/lowered-limits.ts';
 import { policyHeader } from '../../model/manifest/content-security-policy.ts';
 import { EgressHosts } from '../../model/manifest/egress-hosts.ts';
 import type { PublishedManifest } from '../../model/manifest/manifest.ts';
+import { schedulesAt } from '../../model/manifest/schedule.ts';
 import { webhookChoices } from '../../model/manifest/webhook.ts';
 import { type RetrySchedule, retrySchedule } from '../../model/retry-schedule.ts';
 import type { SignatureScheme } from '../../model/signature.ts';
@@ -102,6 +103,7 @@ export class TargetBuilder {
       ...(manifest.egress && { egress: new EgressHosts(manifest.egress) }),
       ...(handles && { handles: new Set(handles) }),
       ...handlerRetries(manifest, handles !== undefined),
+      ...schedulesOf(manifest, own.level),
     };
   }
 
@@ -222,6 +224,13 @@ function signingSecretsOf({ installed, signingSecret: integration }: EndpointRec
     ...(own.level === 'space' && { spaceInstallation: signingSecrets.own }),
     ...(own.level === 'site' && { siteInstallation: signingSecrets.own }),
   };
+}
+
+/** Those of its level; spaces and sites have none. */
+function schedulesOf(manifest: PublishedManifest, level: Target['level']): Pick<Target, 'schedules'> {
+  if (level === 'space' || level === 'site') return {};
+  const schedules = schedulesAt(manifest, level === 'integration' ? level : 'installation');
+  return schedules.length === 0 ? {} : { schedules };
 }
 
 function policyOf({

@@ -146,16 +146,18 @@ class TestBed {
     return dueAt !== undefined && dueAt <= this.#time.wallNow();
   }
 
-  /** When the next delivery or lifecycle event is due; 0 for one that is in flight. */
+  /** When the next delivery, lifecycle event or schedule is due; 0 for one that is in flight. */
   async #nextDueAt(): Promise<number | undefined> {
-    const { deliveryQueue, lifecycleEvents } = this.service.store;
+    const { deliveryQueue, lifecycleEvents, schedules } = this.service.store;
     const request = { cursor: undefined, limit: PAGE };
-    const [endpoints, installations] = await Promise.all([
+    const [scheduledAt, endpoints, installations] = await Promise.all([
+      schedules.nextDueAt(),
       deliveryQueue.waitingEndpoints(request),
       lifecycleEvents.waitingInstallations(request),
     ]);
     const events = await Promise.all(installations.items.map((id) => lifecycleEvents.first(id)));
     const times = [
+      ...(scheduledAt === undefined ? [] : [scheduledAt]),
       ...endpoints.items.map(({ dueAt }) => dueAt),
       ...events.flatMap((event) => (event === undefined ? [] : [event.leasedUntil ? 0 : event.dueAt])),
     ];

@@ -31,6 +31,7 @@ import {
 import { BLOCKS } from './manifest-blocks.ts';
 import { withEnvironment } from './manifest-environments.ts';
 import { ICON, PAGE } from './manifest-page.ts';
+import { SCHEDULES } from './schedule.ts';
 import { INTERNAL_SCOPES, SCOPE_MEANINGS } from './scope.ts';
 import { VISIBILITY_MEANINGS } from './visibility.ts';
 import { checkWebhook, retriesField, WEBHOOK, type WebhookTypes } from './webhook.ts';
@@ -145,6 +146,7 @@ const MEMBERS = {
       'none',
     ),
   ),
+  schedules: optional(SCHEDULES),
   // `withEnvironment` has put the members of the chosen one in place.
   envs: optional<never>({ schema: ENVIRONMENTS, read: () => undefined }),
 };

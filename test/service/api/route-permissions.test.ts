@@ -50,6 +50,10 @@ const TABLE: Record<string, string> = {
   'GET /v1/integrations/{name}/installations': '++++- +++-',
   // Only code queues tasks; other installations of the integration have tokens of the same one.
   'POST /v1/integrations/{name}/tasks': 'FFFFF +++- tasks',
+  'GET /v1/integrations/{name}/schedules': '+F+-- FFFF',
+  'POST /v1/integrations/{name}/schedules/{schedule}/run': '+F+-- FFFF orders',
+  'GET /v1/integrations/{name}/installations/{id}/schedules': '++-+- FFFF',
+  'POST /v1/integrations/{name}/installations/{id}/schedules/{schedule}/run': '++-+- FFFF edits',
   'GET /v1/integrations/{name}/spaces': '++++- +++-',
   'GET /v1/integrations/{name}/sites': '++++- +++-',
   'GET /v1/integrations/{name}/render': '++-+- ++--',
@@ -226,6 +230,7 @@ const values: Record<string, string> = {
   version: '2',
   secret: 'OLD',
   source: 'none',
+  schedule: 'none',
   lease: 'none',
   key: 'none',
 };

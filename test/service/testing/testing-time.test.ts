@@ -87,6 +87,25 @@ export default createIntegration({
   expect(installation.storedKeys).toEqual([]);
 });
 
+test('a schedule runs at its times, and at once when it is asked to', async () => {
+  const source = `import { createIntegration } from '@annex/sdk';
+export default createIntegration({
+  task({ task, schedule }) { console.log(task + ' of ' + schedule.id); },
+});`;
+  const manifest = "scopes: []\nschedules: [{id: hourly, cron: '0 * * * *', task: sync}]\n";
+  const installation = await (await load(await folderOf(source, manifest))).install();
+  await installation.advance('3h');
+  // Three hours have three or four whole hours and minutes of them.
+  const runs = installation.logs.map(({ text }) => text);
+  expect(runs.length).toBeGreaterThanOrEqual(2);
+  expect(new Set(runs)).toEqual(new Set(['sync of hourly']));
+  await installation.runSchedule('hourly');
+  expect(installation.logs).toHaveLength(runs.length + 1);
+  const [hourly] = await installation.schedules();
+  expect(hourly).toMatchObject({ id: 'hourly', running: false, lastRun: { state: 'delivered' } });
+  expect(Date.parse(hourly?.nextRunAt ?? '')).toBeGreaterThan(Date.now() + 2 * 3_600_000);
+});
+
 test('a duration that is none is refused', async () => {
   const installation = await (await load(WEBHOOK)).install();
   await expect(installation.advance('soon' as '1s')).rejects.toThrow('"soon" is no duration');

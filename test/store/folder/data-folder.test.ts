@@ -4,7 +4,12 @@ import { chmod, chown, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/p
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
+import { Kysely } from 'kysely';
+import { Migrator } from 'kysely/migration';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { FIRST_MIGRATION, MIGRATIONS } from '../../../src/host/database/migrations.ts';
+import { createTables } from '../../../src/host/database/schema.ts';
+import { sqliteDialect } from '../../../src/host/database/sqlite/sqlite-dialect.ts';
 import { openStore } from '../../../src/host/store/store.ts';
 import { storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
@@ -136,7 +141,11 @@ describe('a schema of a newer Annex', () => {
 
 describe('a schema of the development before the first release', () => {
   const before = async (name: string): Promise<string> => {
-    const folder = await used();
+    const folder = await temporaryFolder();
+    const migrations = { [FIRST_MIGRATION]: { up: createTables } };
+    const first = new Kysely<unknown>({ dialect: sqliteDialect(join(folder, 'annex.db')) });
+    await new Migrator({ db: first, provider: { getMigrations: async () => migrations } }).migrateToLatest();
+    await first.destroy();
     const database = new DatabaseSync(join(folder, 'annex.db'));
     database.exec(`update kysely_migration set name = '001-registry'`);
     database.exec(`insert into kysely_migration (name, timestamp) values ('${name}', '2026-11-01')`);
@@ -149,7 +158,9 @@ describe('a schema of the development before the first release', () => {
     await (await openStore(storeOptions(folder))).close();
     const database = new DatabaseSync(join(folder, 'annex.db'), { readOnly: true });
     onTestFinished(() => database.close());
-    expect(database.prepare('select name from kysely_migration').all()).toEqual([{ name: '025-tables' }]);
+    expect(database.prepare('select name from kysely_migration order by name').all()).toEqual(
+      Object.keys(MIGRATIONS).map((name) => ({ name })),
+    );
   });
 
   test('is refused if it lacks tables, with what to start first', async () => {

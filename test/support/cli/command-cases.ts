@@ -9,6 +9,7 @@ import { LOGIN_CASES } from './cases/login.ts';
 import { OPERATOR_CASES } from './cases/operator.ts';
 import { PROFILE_CASES } from './cases/profile.ts';
 import { PROGRAM_CASES } from './cases/program.ts';
+import { SCHEDULE_CASES } from './cases/schedules.ts';
 import { SERVE_CASES } from './cases/serve.ts';
 import { TEST_CASES } from './cases/test.ts';
 import { TOKEN_CASES } from './cases/token.ts';
@@ -33,4 +34,5 @@ export const COMMAND_CASES: readonly CommandCase[] = [
   ...TRAFFIC_CASES,
   ...WEBHOOK_CASES,
   ...EVENT_TYPE_CASES,
+  ...SCHEDULE_CASES,
 ];

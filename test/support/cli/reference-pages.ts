@@ -34,9 +34,10 @@ const TASKS = [
   },
   {
     file: 'deliveries.md',
-    title: 'Deliveries and webhooks',
-    about: 'What became of events, the receivers of webhooks, and what the host product is told.',
-    commands: ['deliveries', 'listen', 'webhook', 'notices'],
+    title: 'Deliveries, webhooks and schedules',
+    about:
+      'What became of events, the receivers of webhooks, what the host product is told, and what runs by itself.',
+    commands: ['deliveries', 'listen', 'webhook', 'notices', 'schedules'],
   },
   {
     file: 'installations.md',

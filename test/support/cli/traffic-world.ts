@@ -13,6 +13,7 @@ organization: acme
 visibility: public
 scopes: [space:content:read]
 blocks: [{ id: count, title: Count }]
+schedules: [{ id: yearly, cron: '0 0 1 1 *', timezone: Europe/Berlin }]
 script: index.tsx
 `;
 const CODE = `import { createComponent, createIntegration } from '@annex/sdk';
@@ -31,6 +32,7 @@ export default createIntegration({
     console.log('was called with ' + request.method);
     return new Response('answered ' + text, { headers: { 'x-busy': 'yes' } });
   },
+  task: () => console.log('ran'),
   events: { space_content_updated: ({ revisionId }) => console.warn('saw ' + revisionId) },
 });`;
 

@@ -81,6 +81,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
   tasksPerMinutePerInstallation: ['tasks', 'tasksPerMinutePerInstallation: of the code of each installation'],
   tasksPerMinutePerIntegration: ['tasks', 'tasksPerMinutePerIntegration: of the code of all installations'],
   tasksPerMinutePerOrganization: ['tasks', 'tasksPerMinutePerOrganization: of all integrations'],
+  schedulesPerManifest: ['schedules', 'a manifest with more schedules than schedulesPerManifest is refused'],
   taskGenerations: ['task-generations', 'taskGenerations: a task that queues itself ends'],
   failedCredentialsPerMinutePerAddress: [
     'rate-limits',

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import type { LimitMet, Limits } from '../../../limits.ts';
 import { productEventId, type RandomBytes } from '../../../model/identifiers.ts';
 import type { Target } from '../../../model/target.ts';
-import { TASK, taskGeneration, taskLane } from '../../../model/task.ts';
+import { TASK, taskBody, taskGeneration, taskLane } from '../../../model/task.ts';
 import type { TaskOutbox } from '../../store/events/task-outbox.ts';
 import type { DeliveryWorker } from '../delivery-worker.ts';
 
@@ -56,7 +56,7 @@ export class TaskAcceptance {
     const arrivedAt = wallNow();
     const dueAt = arrivedAt + delayMs;
     const eventId = productEventId(randomBytes);
-    const body = `{"eventId":${JSON.stringify(eventId)},"type":"${TASK}","task":${task}}`;
+    const body = taskBody(eventId, task);
     const answer = await outbox.insert({
       event: {
         ...{ eventId, organization, type: TASK, level, place, body, generation },

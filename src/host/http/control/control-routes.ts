@@ -27,6 +27,7 @@ import { COMPLETION_ROUTES } from './installations/completions.ts';
 import { CONFIGURATION_ROUTES } from './installations/configuration.ts';
 import { CREDENTIAL_ROUTES } from './installations/credentials.ts';
 import { INSTALLATION_ROUTES } from './installations/installations.ts';
+import { SCHEDULE_ROUTES } from './installations/schedules.ts';
 import { WEBHOOK_ROUTES } from './installations/webhooks.ts';
 import { answerBuiltInNames } from './integrations/built-in-names.ts';
 import { INSTALL_LINK_ROUTES } from './integrations/install-links.ts';
@@ -60,7 +61,7 @@ const ROUTES = [
   ...[...STATEMENT_KEY_ROUTES, ...CONFIGURATION_ROUTES, ...CREDENTIAL_ROUTES, ...COMPLETION_ROUTES],
   ...[...RENDER_ROUTES, ...BLOCK_ROUTES, ...CONTENT_ROUTES, ...LOG_ROUTES, ...AUDIT_ROUTES],
   ...[...EVENT_ROUTES, ...EVENT_TYPE_ROUTES, ...TASK_ROUTES, ...DELIVERY_ROUTES, ...STORAGE_ROUTES],
-  ...NOTICE_ROUTES,
+  ...[...NOTICE_ROUTES, ...SCHEDULE_ROUTES],
 ];
 
 export interface ControlRouteDeps extends ControlDeps, OperationsDeps {

@@ -42,6 +42,7 @@ type StoreDeps = Pick<
   | 'lostConnections'
   | 'statementKeys'
   | 'storage'
+  | 'schedules'
 >;
 
 /** The parts that the service has. */

@@ -37,7 +37,7 @@ import type { ClaimedDelivery, DeliveryPayload, Settlement, WaitingDelivery } fr
 import type { DeliveryStep } from './delivery-change.ts';
 import type { CommittedSteps } from './delivery-feed.ts';
 import { type DeliveryRow, deliveryOf, keptOutcome } from './delivery-rows.ts';
-import { emptyTasks } from './task-rows.ts';
+import { endTasks } from './task-rows.ts';
 
 /** Rows of one bulk statement: it blocks the event loop while it runs. */
 const ROWS_PER_STATEMENT = 250;
@@ -367,7 +367,7 @@ async function settleAll(
   await runForEach(transaction, REMOVE_ATTEMPT, attempts.flatMap(displaced));
   const ended = settlements.filter(({ state }, index) => written[index] && state !== 'pending');
   const tasks = ended.filter(({ claim }) => claim.type === TASK).map(({ claim }) => claim.id);
-  if (tasks.length > 0) await emptyTasks(transaction, tasks);
+  if (tasks.length > 0) await endTasks(transaction, tasks);
   return written;
 }
 

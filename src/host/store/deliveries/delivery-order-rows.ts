@@ -22,7 +22,7 @@ import type { Step } from './delivery-change.ts';
 import type { CommittedSteps } from './delivery-feed.ts';
 import { type DeliveryRow, deliveryOf } from './delivery-rows.ts';
 import { type DeliveryFilter, searchDeliveries } from './delivery-search.ts';
-import { emptyTasks } from './task-rows.ts';
+import { endTasks } from './task-rows.ts';
 
 /** Deliveries of one transaction: a statement blocks the event loop while it runs. */
 export const ROWS_PER_ORDER = 500;
@@ -140,7 +140,7 @@ export class DeliveryOrderRows {
       const [written, values] = statement(wallNow());
       const [row] = await runForEach<DeliveryRow>(transaction, written, [values]);
       if (row === undefined) return (await isKnown(transaction, id)) ? 'wrong state' : 'unknown';
-      if (row.type === TASK && row.state === 'canceled') await emptyTasks(transaction, [id]);
+      if (row.type === TASK && row.state === 'canceled') await endTasks(transaction, [id]);
       const { target, eventId } = deliveryOf(row);
       const details = { delivery: id, event: eventId };
       await this.#audit(transaction, by, { action, ...ownersOf(row), ...auditedTarget(target), details });

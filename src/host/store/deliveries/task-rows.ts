@@ -4,6 +4,7 @@
  */
 import { type BulkStatement, bulk, runForEach, TEXT, WHOLE } from '../../database/bulk.ts';
 import type { Database } from '../../database/tables.ts';
+import { endRuns } from '../schedule-rows.ts';
 
 /** Values: lane, largest count of use. */
 const COUNT_IN_LANE = bulk`
@@ -28,17 +29,19 @@ export const countTasksOf = (transaction: Database, integration: string, max: nu
   count(transaction, COUNT_OF_INTEGRATION, integration, max);
 
 /**
- * Removes the content of tasks whose deliveries have ended. Attack: code that queues large tasks in
+ * After deliveries of tasks have ended: writes how the runs of schedules ended, and removes the
+ * content of the tasks. Attack: code that queues large tasks in
  * a loop, to fill the disk for as long as the outcomes of deliveries are kept.
  *
  * @param deliveries ids of the deliveries
  */
-export async function emptyTasks(transaction: Database, deliveries: readonly string[]): Promise<void> {
+export async function endTasks(transaction: Database, deliveries: readonly string[]): Promise<void> {
   await runForEach(
     transaction,
     EMPTY,
     deliveries.map((id) => [id]),
   );
+  await endRuns(transaction, deliveries);
 }
 
 async function count(

@@ -9,6 +9,8 @@ import { type ConfigurationProblem, configurationFault } from '../../../model/co
 import type { InstallationStatus, Selection, TargetName } from '../../../model/installation.ts';
 import { limitError } from '../../../model/limit-met.ts';
 import { CREDENTIALS_PROPERTY } from '../../../model/manifest/configuration.ts';
+import { changeInstallation } from '../integrations/schedule-changes.ts';
+import { restSchedules } from '../schedule-rows.ts';
 import type { ConfigurationChecks } from './configuration-checks.ts';
 import { type Change, type OpenConfiguration, unsealed } from './installation-changes.ts';
 import { externalIdSet } from './installation-setup.ts';
@@ -109,6 +111,7 @@ export async function edit(
     updatedAt: change.now,
   };
   await updateTarget(change.transaction, after);
+  if (status !== before.status) await changeInstallation(change.transaction, manifest, after, change.now);
   if (request.externalIds !== undefined) await replaceExternalIds(change.transaction, after);
   if (status === 'pending' && before.status !== 'pending') change.tell('installation.pending', after);
   if (after.hasCredentials && Object.hasOwn(patch, CREDENTIALS_PROPERTY) && (await restores(change, after)))
@@ -150,9 +153,12 @@ export async function setPaused(
   const before = await change.hold(name);
   refuseStale(before, condition);
   if ((before.status === 'paused') === paused) return unsealed(before);
-  const status = paused
-    ? 'paused'
-    : statusOf(await check(change, checks, before, change.configurationOf(before)));
+  // It is paused whatever is damaged.
+  const manifest = paused ? undefined : await change.manifest(before.integration);
+  const status =
+    manifest === undefined
+      ? 'paused'
+      : statusOf(checks.problems(manifest, before.level, change.configurationOf(before)));
   const revision = before.revision + 1;
   // Always later than the last pause, also if the clock was set back: deliveries armed between the
   // two belong before this one.
@@ -160,6 +166,8 @@ export async function setPaused(
   const after = { ...before, status, revision, pausedAt, updatedAt: change.now } as const;
   await updateTarget(change.transaction, after);
   if (status === 'pending') change.tell('installation.pending', after);
+  if (manifest !== undefined) await changeInstallation(change.transaction, manifest, after, change.now);
+  else if (after.level === 'organization') await restSchedules(change.transaction, after.endpointKey);
   if (!paused) await renewHeldEdit(change.transaction, change.deps.vault, after);
   await change.audit(paused ? 'installation.pause' : 'installation.resume', after);
   return unsealed(after);
@@ -196,15 +204,6 @@ function invalidError(problems: readonly ConfigurationProblem[]): AnnexError {
 
 const statusOf = (problems: readonly ConfigurationProblem[]): InstallationStatus =>
   problems.length === 0 ? 'active' : 'pending';
-
-async function check(
-  change: Change,
-  checks: ConfigurationChecks,
-  { integration, level }: Installation,
-  configuration: OpenConfiguration,
-): Promise<readonly ConfigurationProblem[]> {
-  return checks.problems(await change.manifest(integration), level, configuration);
-}
 
 /** @throws `INSTALLATION_CHANGED` */
 export function refuseStale(

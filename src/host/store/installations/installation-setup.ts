@@ -20,6 +20,7 @@ import { mayInstall } from '../../../model/manifest/visibility.ts';
 import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import { lock } from '../../database/locks.ts';
 import { readIntegration } from '../integrations/integration-rows.ts';
+import { changeInstallation } from '../integrations/schedule-changes.ts';
 import { isInstallToken } from './install-links.ts';
 import type { Change } from './installation-changes.ts';
 import {
@@ -143,6 +144,7 @@ async function addTarget(
     sealedCredentials: null,
   });
   if (!added) throw await alreadyInstalled(change, target);
+  await changeInstallation(transaction, manifest, installation, now);
   await change.writeSetupEvent(installation);
   if (installation.status === 'pending') change.tell('installation.pending', installation);
   await change.audit('installation.create', installation);

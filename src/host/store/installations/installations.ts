@@ -16,6 +16,7 @@ import { type TargetName, wholeInstallation } from '../../../model/installation.
 import { CREDENTIALS_PROPERTY } from '../../../model/manifest/configuration.ts';
 import type { Page } from '../../database/page.ts';
 import { readActiveVersion } from '../integrations/integration-rows.ts';
+import { endSchedules } from '../schedule-rows.ts';
 import { ConfigurationChecks } from './configuration-checks.ts';
 import { type Change, Changes, type InstallationsDeps, unsealed } from './installation-changes.ts';
 import {
@@ -247,4 +248,5 @@ async function remove(
   const previous = { configuration: change.readableConfigurationOf(target) };
   await change.writeDeletedEvent(target, previous, { target, ...(installation && { installation }) });
   await deleteTarget(change.transaction, target);
+  if (target.level === 'organization') await endSchedules(change.transaction, target.endpointKey);
 }

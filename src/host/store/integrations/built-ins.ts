@@ -77,7 +77,7 @@ export async function moveAside(
     .values({ ...row, name: moved, sealed_signing_secret: sealed })
     .execute();
   await moveVersions(transaction, name, moved);
-  for (const table of ['external_ids', 'life_events'] as const)
+  for (const table of ['external_ids', 'life_events', 'schedules', 'schedule_changes'] as const)
     await transaction
       .updateTable(table)
       .set({ integration: moved })

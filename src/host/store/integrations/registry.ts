@@ -52,6 +52,7 @@ import {
 } from './integration-rows.ts';
 import { readLoweredLimits, writeLoweredLimits } from './limit-rows.ts';
 import { pruneVersions } from './removal-rows.ts';
+import { changeVersion } from './schedule-changes.ts';
 import { addSecrets, listSecrets, openSecrets, replaceSecrets } from './secret-rows.ts';
 
 export interface RegistryDeps {
@@ -139,6 +140,7 @@ export class Registry {
       const details = { version: taken };
       const entry = { action: 'integration.publish', organization, integration: name, details } as const;
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
+      await changeVersion(transaction, manifest, { before: before?.activeVersion, now });
       const kept = before === undefined ? [taken] : [taken, before.activeVersion];
       await pruneVersions(transaction, name, { max: limits.versionsPerIntegration, kept });
       await announceVersion(transaction, name);
@@ -214,6 +216,7 @@ export class Registry {
       if (version === undefined) throw unknownVersion(integration, number);
       if (before.activeVersion === number) return;
       await activateVersion(transaction, version, now);
+      await changeVersion(transaction, version.manifest, { before: before.activeVersion, now });
       const { organization } = version.manifest;
       const details = { version: number };
       const entry = { action: 'integration.activate', organization, integration, details } as const;

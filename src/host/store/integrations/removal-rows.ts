@@ -8,6 +8,7 @@ import { sql } from 'kysely';
 import { TASK } from '../../../model/task.ts';
 import { inBatches, ROWS_PER_BATCH } from '../../database/batches.ts';
 import type { Database } from '../../database/tables.ts';
+import { endSchedulesOf } from '../schedule-rows.ts';
 
 /**
  * Removes the oldest versions beyond `max`, with their images.
@@ -53,6 +54,7 @@ export async function deleteIntegration(
 ): Promise<void> {
   await cancelEvents(database, name, now);
   await deleteTargets(database, name);
+  await endSchedulesOf(database, name);
   // Images are removed with their versions, by the foreign key.
   await database.deleteFrom('secrets').where('integration', '=', name).execute();
   await database.deleteFrom('versions').where('integration', '=', name).execute();

@@ -65,6 +65,7 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
         ]);
         return { own, shared };
       },
+      schedules: async () => schedulesOf(annex, live()),
       blocks: async () =>
         annex.request('GET', '/v1/blocks', {
           query: { organization: live().installation.organization, space: SAMPLE_SPACE },
@@ -86,6 +87,12 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
           ? annex.integrations.deleteStoredValue(integration, String(key))
           : annex.installations.deleteStoredValue(integration, installation.id, String(key)));
         return {};
+      },
+      schedule: async ({ id, level }) => {
+        const { integration, installation } = live();
+        return level === 'integration'
+          ? annex.integrations.runSchedule(integration, String(id))
+          : annex.schedules.run(integration, installation.id, String(id));
       },
       unfurl: async ({ url }) => {
         const { organization } = live().installation;
@@ -127,6 +134,7 @@ function stateOf(live: Live | undefined): JsonObject {
       ...{ id, title, description, urlUnfurl },
     })),
     events: eventsOf(live),
+    hasSchedules: manifest.schedules !== undefined,
   };
 }
 
@@ -140,6 +148,15 @@ async function rendered(annex: Annex, path: string, body: JsonObject): Promise<R
     const { status = 502, code = 'FAILED', message } = error as Error & { status?: number; code?: string };
     return { status: status || 502, body: { error: { code, message } }, cacheControl: null };
   }
+}
+
+/** The schedules of the installation, and those of the integration's own endpoint. */
+async function schedulesOf(annex: Annex, { integration, installation }: Live): Promise<unknown> {
+  const lists = await Promise.all([
+    annex.schedules.list(integration, installation.id),
+    annex.integrations.listSchedules(integration),
+  ]);
+  return { items: lists.flatMap(({ items }) => items) };
 }
 
 /** The deliveries of an event with their attempts. */
