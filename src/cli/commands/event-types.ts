@@ -2,11 +2,11 @@
  * `annex event-types`: lists the event types that the product has declared, makes them those of a
  * file, and deletes one. For the operator.
  */
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import Type from 'typebox';
 import type { Annex } from '../../../packages/client/src/index.ts';
 import { readEventTypeFile } from '../../model/event-type-file.ts';
-import { readAt } from '../../real-files.ts';
+import { readGiven } from '../../real-files.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
 import { Failure, UsageError } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
@@ -126,9 +126,11 @@ export const EVENT_TYPES_OPTION = {
  * @throws Failure that lists the faults, each with its line
  */
 export function declaredIn(path: string, name: string) {
-  const bytes = readAt(path);
-  if (bytes === undefined) throw new UsageError(`There is no file ${name}.`);
-  const { types, problems } = readEventTypeFile(bytes.toString('utf8'));
+  const found = readGiven(dirname(path), path);
+  if (found === 'absent') throw new UsageError(`There is no file ${name}.`);
+  // Attack: in a folder of somebody else, the file is a link to a secret, which messages quote.
+  if (found === 'leaves') throw new UsageError(`${name} is a link out of its folder.`);
+  const { types, problems } = readEventTypeFile(found.bytes.toString('utf8'));
   if (problems.length === 0) return types;
   const lines = problems.map(({ line, column, message }) => `${name}:${line}:${column}: ${message}`);
   throw new Failure(lines.join('\n'), {

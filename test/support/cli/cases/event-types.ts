@@ -1,5 +1,5 @@
 /** `annex event-types`. */
-import { writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommandCase } from '../command-case.ts';
 import type { CommandWorld } from '../command-world.ts';
@@ -52,6 +52,16 @@ export const EVENT_TYPE_CASES: readonly CommandCase[] = [
         run: (world) => ({ words: ['event-types', 'push', 'none.yaml'], env: world.env }),
         code: 2,
         says: /There is no file none\.yaml/,
+      },
+      {
+        title: 'a link out of its folder',
+        run: async (world) => {
+          const [{ cwd }, inside] = [await withFile(world), await world.folder()];
+          await symlink(join(cwd, 'types.yaml'), join(inside, 'types.yaml'));
+          return { words: ['event-types', 'push', 'types.yaml'], cwd: inside, env: world.env };
+        },
+        code: 2,
+        says: /types\.yaml is a link out of its folder/,
       },
       {
         title: 'a file with a fault',
