@@ -38,7 +38,7 @@ function idsIn(file: string): Set<string> {
   try {
     return new Set(
       database
-        .prepare('select event_id from events')
+        .prepare("select event_id from events where organization <> ''")
         .all()
         .map((row) => String(row.event_id)),
     );

@@ -58,7 +58,9 @@ async function eventsForSqlite(folder: string): Promise<number> {
   for (const name of ['annex.db', 'annex.db-wal']) await copyFile(join(folder, name), join(copy, name));
   const database = new DatabaseSync(join(copy, 'annex.db'));
   try {
-    return Number(database.prepare('select count(*) as count from events').get()?.count);
+    return Number(
+      database.prepare("select count(*) as count from events where organization <> ''").get()?.count,
+    );
   } catch {
     // The tables themselves were only in the log.
     return 0;
