@@ -157,7 +157,11 @@ export class Storage {
    * await context.storage.put('session', { user }, { expiresIn: 3600 });
    * await context.storage.put('owner', id, { ifVersion: 0 }); // only if there is none
    */
-  async put(key: string, value: StorableValue, options: PutOptions = {}): Promise<{ version: number }> {
+  async put<Value = StorableValue>(
+    key: string,
+    value: Value,
+    options: PutOptions = {},
+  ): Promise<{ version: number }> {
     const { expiresIn, ifVersion } = options;
     const bytes = bytesOf(value);
     const sent = bytes ?? jsonOf(value);
@@ -213,7 +217,7 @@ export class Storage {
    * @example
    * await context.storage.update<string[]>('seen', (seen = []) => [...seen, id].slice(-100));
    */
-  async update<Value extends StorableValue>(
+  async update<Value = StorableValue>(
     key: string,
     change: (value: Value | undefined) => Value | Promise<Value>,
     options: Pick<PutOptions, 'expiresIn'> = {},
@@ -277,13 +281,13 @@ interface StorageAnswer {
   readonly cursor?: string;
 }
 
-function bytesOf(value: StorableValue): ArrayBuffer | undefined {
+function bytesOf(value: unknown): ArrayBuffer | undefined {
   if (value instanceof ArrayBuffer) return value;
   if (value instanceof Uint8Array) return new Uint8Array(value).buffer;
   return undefined;
 }
 
-function jsonOf(value: StorableValue): string {
+function jsonOf(value: unknown): string {
   const text = JSON.stringify(value) as string | undefined;
   if (text !== undefined) return text;
   throw new TypeError(`storage: a value of type ${typeof value} cannot be stored; delete removes a key`);

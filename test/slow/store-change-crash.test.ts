@@ -5,9 +5,9 @@
  * byte by byte.
  */
 import { execFile } from 'node:child_process';
-import { copyFile, cp, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -30,6 +30,8 @@ beforeAll(async () => {
   await store.close();
   // The program reads its version from the nearest one.
   await copyFile(PACKAGE, join(root, 'package.json'));
+  // Parts of a dependency that have no types are required by their paths.
+  await symlink(join(dirname(PACKAGE), 'node_modules'), join(root, 'node_modules'));
   // Hundreds of processes run it: as one file without types, each starts in half the time.
   await build({
     entryPoints: [CRASH_PROCESS],
@@ -40,7 +42,7 @@ beforeAll(async () => {
     target: 'esnext',
     // For dependencies that are CommonJS.
     banner: {
-      js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`,
+      js: `import { createRequire as requireIn } from 'node:module'; const require = requireIn(import.meta.url);`,
     },
   });
 });

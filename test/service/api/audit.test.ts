@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { AUDIT_ACTIONS } from '../../../src/host/store/audit-rows.ts';
+import type { ApiTokens } from '../../../src/model/environment.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { installed, publication } from '../../support/store/installed.ts';
 import { CLOCK, OPERATOR, temporaryStore } from '../../support/store/temporary-store.ts';
@@ -18,7 +19,7 @@ const BUSY = `
 import { createIntegration } from '@annex/sdk';
 const never = () => new Promise(() => {});
 export default createIntegration({
-  fetch: () => new Response(),
+  fetch: (request, { environment }) => Response.json(environment.apiTokens),
   events: { space_content_updated: never, site_view: never },
 });`;
 const PROPERTIES = 'note: { type: string }, oauth_credentials: { type: button, callback_url: /oauth }';
@@ -28,6 +29,9 @@ const manifest = (secrets: string) => `
 target: all
 secrets: ${secrets}
 webhook: { url: receiver, eventTypes: events }
+schedules:
+  - { id: daily, cron: '0 9 * * *' }
+  - { id: whole, cron: '0 9 * * *', level: integration }
 configurations:
   account: { properties: { ${PROPERTIES} } }
   space: { properties: { ${PROPERTIES}, ${webhook('space_content_updated')} } }
@@ -168,6 +172,26 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
     ];
   };
   const own = { installation: '{installation}' };
+  /** Rows of what code keeps, and of when it runs. */
+  const kept = (route: string, path: string, schedule: string, about: object): Step[] => [
+    {
+      ...{ route: `DELETE ${route}/storage/{key}`, action: 'storage.delete', about },
+      async before() {
+        const { body } = await annex.api('GET', `${URL_}/installations/${ids.installation}`);
+        const { publicEndpoint } = body['urls'] as { publicEndpoint: string };
+        const tokens = (await (await fetch(`${publicEndpoint}/`)).json()) as ApiTokens;
+        const at = path.replace('{installation}', ids.installation ?? '');
+        await annex.api('PUT', `${at}/storage/kept`, { json: 'hush-kept', token: tokens.installation ?? '' });
+      },
+      refused: ['DELETE', `${path}/storage/kept?now=1`],
+      change: ['DELETE', `${path}/storage/kept`],
+    },
+    {
+      ...{ route: `POST ${route}/schedules/{schedule}/run`, action: 'schedule.run', about },
+      refused: ['POST', `${path}/schedules/none/run`],
+      change: ['POST', `${path}/schedules/${schedule}/run`],
+    },
+  ];
   return [
     {
       ...{ route: 'POST /v1/integrations', action: 'integration.publish' },
@@ -217,6 +241,8 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
       change: ['POST', `${URL_}/installations`, { json: { organization: 'third', externalIds: ['hush-x'] } }],
     },
     ...target(`${ROUTE}/installations/{id}`, at, own),
+    ...kept(`${ROUTE}/installations/{id}`, at, 'daily', own),
+    ...kept(ROUTE, URL_, 'whole', {}),
     ...place('space'),
     ...place('site'),
     {
@@ -279,6 +305,8 @@ const ASKING = [
   // Tasks and events are no changes, and thousands arrive every second.
   /^POST \/v1\/integrations\/\{name\}\/tasks$/,
   /^POST \/v1\/events$/,
+  // What code keeps changes with its calls.
+  /^(PUT|POST) .*\/storage\//,
   // An organization as a whole has no webhook.
   /\/installations\/\{id\}\/webhook-/,
 ];
