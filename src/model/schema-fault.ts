@@ -5,7 +5,7 @@
  * The sender reads the text. A member's name is repeated only if it has the form of a name; a value
  * never is, because it may be a secret in the wrong field.
  */
-import { ORGANIZATION_ID } from './identifiers.ts';
+import { EVENT_TYPE, ORGANIZATION_ID } from './identifiers.ts';
 
 /** Pattern → a description that is easier to read. */
 const PATTERNS: ReadonlyMap<string, string> = new Map([
@@ -17,6 +17,12 @@ const PATTERNS: ReadonlyMap<string, string> = new Map([
   ['^[\\x21-\\x7e]*$', 'printable ASCII characters, without spaces'],
   ['^[\\x21-\\x7e]{1,255}$', '1 to 255 printable ASCII characters, without spaces'],
   ['^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]+$', 'text without control characters'],
+  ['^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$', 'text without control characters'],
+  ['\\S', 'text that is not blank'],
+  [
+    EVENT_TYPE.source,
+    'lower-case letters, digits or "_" in groups joined by single dots, at most 128 characters',
+  ],
 ]);
 
 /** A fault in the form that TypeBox reports. */

@@ -65,7 +65,10 @@ describe('a store that was moved to PostgreSQL', () => {
 
     const { url } = await openTarget(folder);
     const { code, output } = await runCopy(data, url);
-    expect({ code, output }).toMatchObject({ code: 0, output: expect.stringMatching(/^events: 400 rows/m) });
+    expect({ code, output }).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/^deliveries: 400 rows/m),
+    });
 
     await receiver.configure({ ...slow, answerWithinMs: 0 });
     const nodes = [await startNode('a', data, url, flags), await startNode('b', data, url, flags)];
