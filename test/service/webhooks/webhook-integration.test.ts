@@ -60,13 +60,15 @@ describe('an installation', () => {
   test.each([
     ['/spaces/garden', ['space_content_updated']],
     ['/sites/docs', ['site_view', 'page_feedback']],
-  ])('in %s has the settings Webhook URL and Event types', async (place, types) => {
+  ])('in %s has the settings Webhook URL and Event types, and two more', async (place, types) => {
     const { body } = await ask(annex, 'GET', `${path(place)}/configuration`);
     expect(body).toMatchObject({
       status: 'pending',
       properties: [
         { name: 'webhook_url', type: 'string', title: 'Webhook URL', required: true },
         { name: 'event_types', title: 'Event types', required: true, enum: types, multiple: true },
+        { name: 'retries', title: 'Retries', required: false, enum: ['contract', 'hours', 'days'] },
+        { name: 'signature', title: 'Signature', required: false, enum: ['platform', 'standard', 'both'] },
       ],
     });
   });
