@@ -327,6 +327,10 @@ export interface ApiWebhookSecret {
    */
   readonly standardSecret?: string;
   readonly createdAt: string;
+  /**
+   * Beginning of the names of the headers, where the operator has set another than `X-Platform`.
+   */
+  readonly headerPrefix?: string;
   /** End of the time in which the previous secret signs too, second in the header. */
   readonly previous?: {
     readonly until: string;
