@@ -8,14 +8,16 @@ import { writeFile } from 'node:fs/promises';
 import type { NetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import { Migrator } from 'kysely/migration';
 import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bulk, changeForEach, runForEach, TEXT, WHOLE } from '../../../src/host/database/bulk.ts';
 import { GroupCommit } from '../../../src/host/database/group-commit.ts';
 import { lock } from '../../../src/host/database/locks.ts';
-import { LAST_EARLIER, MIGRATIONS } from '../../../src/host/database/migrations.ts';
+import { FIRST_MIGRATION, LAST_EARLIER, MIGRATIONS } from '../../../src/host/database/migrations.ts';
 import { announce, type Notice } from '../../../src/host/database/notices.ts';
 import { PostgresEngine, type PostgresOptions } from '../../../src/host/database/postgres/postgres-engine.ts';
+import { createTables } from '../../../src/host/database/schema.ts';
 import type { Database } from '../../../src/host/database/tables.ts';
 import { inTransaction } from '../../../src/host/database/transaction.ts';
 import { DroppingProxy } from '../../support/nodes/dropping-proxy.ts';
@@ -448,6 +450,10 @@ describe('the schema', () => {
 
   test('of the development before the first release is taken over by nodes that start at once', async () => {
     const { one, url, folder } = await nodes(1);
+    for (const statement of ['drop schema public cascade', 'create schema public'])
+      await sql.raw(statement).execute(one.database);
+    const getMigrations = async () => ({ [FIRST_MIGRATION]: { up: createTables } });
+    await new Migrator({ db: one.database, provider: { getMigrations } }).migrateToLatest();
     await sql`update kysely_migration set name = ${LAST_EARLIER}`.execute(one.database);
     await sql`insert into kysely_migration (name, timestamp) values ('001-registry', '')`.execute(
       one.database,
@@ -459,7 +465,9 @@ describe('the schema', () => {
         await engine.close();
       }),
     );
-    const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(one.database);
+    const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(
+      one.database,
+    );
     expect(rows.map(({ name }) => name)).toEqual(Object.keys(MIGRATIONS));
   });
 
