@@ -2,7 +2,7 @@
  * Test runner settings. Isolates inside the test process need V8 without Node's start-up snapshot.
  */
 import './src/require-node.cjs';
-import { LONG_SUITES } from './test/support/vitest/long-suites.ts';
+import { LONG_ALONE, LONG_SUITES } from './test/support/vitest/long-suites.ts';
 import { ABOUT_POSTGRES, ABOUT_SQLITE, POSTGRES_SUITES } from './test/support/vitest/postgres-suites.ts';
 
 // After the check: without `npm ci` there is no such package.
@@ -66,8 +66,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'long', include: [...LONG_SUITES] },
+        test: {
+          name: 'long',
+          include: [...LONG_SUITES],
+          exclude: [...configDefaults.exclude, ...LONG_ALONE],
+        },
       },
+      { extends: true, test: { name: 'long-alone', include: [...LONG_ALONE] } },
       // Suites of the others once more, with the stores and services on PostgreSQL.
       {
         extends: true,

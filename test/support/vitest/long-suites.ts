@@ -11,3 +11,9 @@ export const LONG_SUITES: readonly string[] = [
   'test/service/repository/example-receivers.test.ts',
   'test/service/repository/readme.test.ts',
 ];
+
+/**
+ * Long suites that run before the others, alone: two nodes, a database and their load share the
+ * cores, and the verdict is that the sound node refuses nothing.
+ */
+export const LONG_ALONE: readonly string[] = ['test/slow/nodes-cut-off.test.ts'];
