@@ -16,6 +16,7 @@ import { type EventTypeFile, readEventTypeFile } from '../model/event-type-file.
 import { INTEGRATION_NAME, ORGANIZATION_ID } from '../model/identifiers.ts';
 import { ProductScopes } from '../model/product-scopes.ts';
 import {
+  delayIn,
   RETRY_SCHEDULES,
   type RetrySchedule,
   retrySchedule,
@@ -339,17 +340,16 @@ function oneOf<Word extends string>(
   return word ?? words[0];
 }
 
-const MS_OF_UNIT: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** Longest time that a setting may name. */
 const DURATION_MS_MAX = 365 * 86_400_000;
 
 /** A time as 30m, 12h or 5d, in milliseconds. @returns undefined if it is not set */
 function readDuration(flag: string, text: (flag: string) => string, problems: string[]): number | undefined {
-  if (text(flag) === '') return undefined;
-  const [, count, unit = ''] = /^([1-9]\d{0,5})([mhd])$/.exec(text(flag)) ?? [];
-  const ms = Number(count) * (MS_OF_UNIT[unit] ?? Number.NaN);
-  if (ms <= DURATION_MS_MAX) return ms;
-  problems.push(`--${flag} must be a time as 30m, 12h or 5d, of at most 365 days; it is "${text(flag)}".`);
+  const written = text(flag);
+  if (written === '') return undefined;
+  const ms = delayIn(written);
+  if (ms <= DURATION_MS_MAX && !written.endsWith('s')) return ms;
+  problems.push(`--${flag} must be a time as 30m, 12h or 5d, of at most 365 days; it is "${written}".`);
   return undefined;
 }
 

@@ -63,14 +63,16 @@ export const SCHEDULE_WANTED = `${RETRY_SCHEDULE_NAMES.join(', ')}, or 1 to ${DE
 
 const isName = (written: string): written is RetryScheduleName => Object.hasOwn(RETRY_SCHEDULES, written);
 
+/** The milliseconds of a delay such as `10s` or `5d`; NaN where it is none. */
+export function delayIn(text: string): number {
+  const [, count, unit] = DELAY.exec(text) ?? [];
+  return Number(count) * MS_OF_UNIT[unit as keyof typeof MS_OF_UNIT];
+}
+
 /** Reads a schedule. @returns undefined if it is none */
 export function retrySchedule(written: string | readonly string[]): RetrySchedule | undefined {
   if (typeof written === 'string') return isName(written) ? RETRY_SCHEDULES[written] : undefined;
   if (written.length === 0 || written.length > DELAYS_MAX) return undefined;
-  const delaysMs = written.map((text) => {
-    const [, count, unit] = DELAY.exec(text) ?? [];
-    return Number(count) * MS_OF_UNIT[unit as keyof typeof MS_OF_UNIT];
-  });
-  // NaN where a delay is none.
+  const delaysMs = written.map(delayIn);
   return delaysMs.reduce((sum, ms) => sum + ms, 0) <= SUM_MS_MAX ? scheduleOf(delaysMs) : undefined;
 }
