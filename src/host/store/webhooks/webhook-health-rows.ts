@@ -140,15 +140,17 @@ export async function followSigns(
   signs: readonly ReceiverSign[],
   { rules, now }: { readonly rules: DisablingRules; readonly now: number },
 ): Promise<WebhookChange[]> {
-  // Healthy webhooks that accept, and failing ones that fail, end here.
-  const due = signs.filter((one) => statementsOf(one, rules, now).length > 0);
-  if (due.length === 0) return [];
-  // One for each webhook, the last: a statement must not write a row twice. Sorted: transactions of
-  // two nodes lock the rows in the same order.
-  const last = new Map(due.map((one) => [JSON.stringify(targetValues(one)), one]));
+  // One for each webhook, the last: a statement must not write a row twice.
+  const last = new Map<string, { sign: ReceiverSign; steps: readonly Step[] }>();
+  for (const sign of signs) {
+    const steps = statementsOf(sign, rules, now);
+    // Healthy webhooks that accept, and failing ones that fail, end here.
+    if (steps.length > 0) last.set(JSON.stringify(targetValues(sign)), { sign, steps });
+  }
   const changes: WebhookChange[] = [];
-  for (const [, sign] of [...last].sort(([one], [other]) => (one < other ? -1 : 1)))
-    for (const [change, statement, values] of statementsOf(sign, rules, now)) {
+  // Sorted: transactions of two nodes lock the rows in the same order.
+  for (const [, { sign, steps }] of [...last].sort(([one], [other]) => (one < other ? -1 : 1)))
+    for (const [change, statement, values] of steps) {
       const [row] = await runForEach<Changed>(transaction, statement, [values]);
       if (row !== undefined) changes.push(changeOf(sign, change, row));
     }
