@@ -78,11 +78,14 @@ export type {
 export { createOAuthHandler, type OAuthOptions } from './oauth.ts';
 export type {
   ExtractedCredentials,
+  OAuthClient,
+  OAuthClientCredentials,
   OAuthConfig,
+  OAuthParameters,
   OAuthSetting,
   OAuthTokenResponse,
 } from './oauth-provider.ts';
-export { getOAuthToken } from './oauth-token.ts';
+export { getOAuthToken, type OAuthTokenOptions } from './oauth-token.ts';
 export { type RecentIds, recentIds } from './recent-ids.js';
 export { RetryAfter } from './retry-after.ts';
 export {

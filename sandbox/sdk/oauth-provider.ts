@@ -48,32 +48,31 @@ export interface OAuthTokenResponse {
   readonly [member: string]: unknown;
 }
 
-/**
- * The parameter of `createOAuthHandler` and of `getOAuthToken` (docs/contract/oauth.md#parameters).
- *
- * @typeParam C configuration at the level of the account
- */
-export interface OAuthConfig<C extends Configuration = AccountConfiguration> {
+/** Further parameters by name. One whose value is undefined or empty is left out. */
+export type OAuthParameters<C extends Configuration = AccountConfiguration> = Readonly<
+  Record<string, OAuthSetting<C>>
+>;
+
+/** What the client of every grant has. */
+export interface OAuthClient<C extends Configuration = AccountConfiguration> {
   /** Client id at the provider. */
   readonly clientId: OAuthSetting<C>;
   /** Client secret at the provider. */
   readonly clientSecret: OAuthSetting<C>;
-  /** URL to which the browser is sent; its own query is kept. */
-  readonly authorizeURL: OAuthSetting<C>;
+  /**
+   * Where the token endpoint takes the client's id and secret: in the form, or as Basic
+   * authentication. By default they are in the form, and a provider that refuses them there is
+   * asked once more with Basic.
+   */
+  readonly clientAuthentication?: 'body' | 'basic';
   /** The provider's token endpoint. */
   readonly accessTokenURL: OAuthSetting<C>;
-  /** Token endpoint of renewals, for a provider that has another one for them. */
-  readonly refreshTokenURL?: OAuthSetting<C>;
-  /**
-   * Redirect URL that the provider knows, for a provider that allows only one; by default the URL
-   * of the request without its query. The page there must send the browser on to the handler of
-   * the same target, with the same query.
-   */
-  readonly redirectURL?: OAuthSetting<C>;
+  /** Further parameters of each request to the token endpoint, such as `audience`. */
+  readonly tokenParameters?: OAuthParameters<C>;
   /** Scopes to request. */
   readonly scopes?: readonly string[];
-  /** Parameter `prompt` of the authorization request, such as `consent`. */
-  readonly prompt?: string;
+  /** What stands between scopes; a space by default, as in RFC 6749. Some providers take `,`. */
+  readonly scopeSeparator?: string;
   /**
    * Makes credentials of the provider's answer, also of the answer to a renewal. The default keeps
    * `access_token`, `refresh_token`, and `expires_at`, made from `expires_in` where that is set.
@@ -82,6 +81,105 @@ export interface OAuthConfig<C extends Configuration = AccountConfiguration> {
    * nothing is changed.
    */
   extractCredentials?(response: OAuthTokenResponse): Awaitable<ExtractedCredentials>;
+}
+
+/**
+ * The parameter of `createOAuthHandler` and of `getOAuthToken` for the account of a person
+ * (docs/contract/oauth.md#parameters).
+ *
+ * @typeParam C configuration at the level of the account
+ */
+export interface OAuthConfig<C extends Configuration = AccountConfiguration> extends OAuthClient<C> {
+  /** A person consents; the default. */
+  readonly grant?: 'authorization_code';
+  /** URL to which the browser is sent; its own query is kept. */
+  readonly authorizeURL: OAuthSetting<C>;
+  /** Further parameters of the authorization request, such as `access_type`. */
+  readonly authorizeParameters?: OAuthParameters<C>;
+  /** Token endpoint of renewals, for a provider that has another one for them. */
+  readonly refreshTokenURL?: OAuthSetting<C>;
+  /**
+   * Redirect URL that the provider knows, for a provider that allows only one; by default the URL
+   * of the request without its query. The page there must send the browser on to the handler of
+   * the same target, with the same query.
+   */
+  readonly redirectURL?: OAuthSetting<C>;
+  /** Parameter `prompt` of the authorization request, such as `consent`. */
+  readonly prompt?: string;
+  /**
+   * `form_post` has the provider answer with a `POST` of a form, as Apple does for scopes. The
+   * handler has to get the `POST`s of its path, too.
+   */
+  readonly responseMode?: 'form_post';
+}
+
+/**
+ * The parameter of `createOAuthHandler` and of `getOAuthToken` for the account of the client
+ * itself, without a person's consent (docs/contract/oauth.md#client-credentials).
+ */
+export interface OAuthClientCredentials<C extends Configuration = AccountConfiguration>
+  extends OAuthClient<C> {
+  /** The client asks for itself. */
+  readonly grant: 'client_credentials';
+}
+
+export type AnyOAuthConfig<C extends Configuration> = OAuthConfig<C> | OAuthClientCredentials<C>;
+
+/** Names of the members of `OAuthClient`, and of `OAuthConfig` alone. */
+const CLIENT_KEYS = [
+  ...['grant', 'clientId', 'clientSecret', 'clientAuthentication', 'accessTokenURL', 'tokenParameters'],
+  ...['scopes', 'scopeSeparator', 'extractCredentials'],
+];
+const PERSON_KEYS = [
+  ...['authorizeURL', 'authorizeParameters', 'refreshTokenURL', 'redirectURL', 'prompt', 'responseMode'],
+];
+
+/** The words that a member may have. */
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  grant: ['authorization_code', 'client_credentials'],
+  clientAuthentication: ['body', 'basic'],
+  responseMode: ['form_post'],
+};
+
+/** Parameters that are the handler's own: with another value, the checks of the flow would fail. */
+const OWN_PARAMETERS: Readonly<Record<string, readonly string[]>> = {
+  authorizeParameters: [
+    ...['client_id', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'prompt', 'state'],
+    ...['code_challenge', 'code_challenge_method'],
+  ],
+  tokenParameters: [
+    ...['client_id', 'client_secret', 'grant_type', 'code', 'redirect_uri', 'code_verifier'],
+    'refresh_token',
+  ],
+};
+
+/**
+ * Checks what an author has written. Without it, a misspelt name would be ignored.
+ *
+ * @throws TypeError
+ */
+export function checkConfig<C extends Configuration>(config: AnyOAuthConfig<C>): void {
+  const isClients = config.grant === 'client_credentials';
+  const keys = isClients ? CLIENT_KEYS : [...CLIENT_KEYS, ...PERSON_KEYS];
+  const wrong = (what: string) => new TypeError(`createOAuthHandler: ${what}`);
+  for (const [key, value] of Object.entries(config)) {
+    if (!keys.includes(key)) throw wrong(`"${key}" is not one of ${keys.join(', ')}`);
+    const words = WORDS[key];
+    if (words && value !== undefined && !words.includes(value))
+      throw wrong(`${key} must be ${words.map((word) => `"${word}"`).join(' or ')}`);
+    if (key === 'scopeSeparator' && value !== undefined && !isText(value))
+      throw wrong('scopeSeparator must be a text');
+    for (const [name, setting] of Object.entries((OWN_PARAMETERS[key] && value) || {})) {
+      if (OWN_PARAMETERS[key]?.includes(name)) throw wrong(`${key} cannot set "${name}"`);
+      if (typeof setting !== 'string' && typeof setting !== 'function')
+        throw wrong(`${key}.${name} must be a text or a function`);
+    }
+  }
+  const required = ['clientId', 'clientSecret', ...(isClients ? [] : ['authorizeURL']), 'accessTokenURL'];
+  for (const key of required) {
+    const value = (config as unknown as Record<string, unknown>)[key];
+    if (!isText(value) && typeof value !== 'function') throw wrong(`${key} must be a text or a function`);
+  }
 }
 
 /** A failure of the flow; its message is for the log. */
@@ -102,12 +200,12 @@ export class OAuthFailure extends Error {
  * @throws OAuthFailure if it is not set, or a URL that is not allowed
  */
 export async function settingOf<C extends Configuration>(
-  config: OAuthConfig<C>,
+  config: AnyOAuthConfig<C>,
   name: 'clientId' | 'clientSecret' | 'authorizeURL' | 'accessTokenURL' | 'refreshTokenURL' | 'redirectURL',
   installation: Installation<C>,
   environment: Environment<C>,
 ): Promise<string> {
-  const setting = config[name];
+  const setting = (config as Partial<OAuthConfig<C>>)[name];
   const value = typeof setting === 'function' ? await setting(installation, environment) : setting;
   if (typeof value !== 'string' || value === '') throw new OAuthFailure(`${name} is not set`);
   // Attack: an organization types in a URL that sends browsers or secrets elsewhere than to a web
@@ -116,6 +214,39 @@ export async function settingOf<C extends Configuration>(
     throw new OAuthFailure(`${name} is not an allowed http or https URL`);
   return value;
 }
+
+/**
+ * Values of further parameters for the installation of this call.
+ *
+ * @throws OAuthFailure if one is no text
+ */
+export async function parametersOf<C extends Configuration>(
+  parameters: OAuthParameters<C> = {},
+  installation: Installation<C>,
+  environment: Environment<C>,
+): Promise<Record<string, string>> {
+  const values: Record<string, string> = {};
+  for (const [name, setting] of Object.entries(parameters)) {
+    const value = typeof setting === 'function' ? await setting(installation, environment) : setting;
+    if (value === undefined || value === '') continue;
+    if (typeof value !== 'string') throw new OAuthFailure(`the parameter ${name} is not a text`);
+    values[name] = value;
+  }
+  return values;
+}
+
+/** The member `scope` of a request; empty where there are none. */
+export const scopeOf = <C extends Configuration>({
+  scopes = [],
+  scopeSeparator = ' ',
+}: AnyOAuthConfig<C>): { readonly scope?: string } =>
+  scopes.length > 0 ? { scope: scopes.join(scopeSeparator) } : {};
+
+/** The request for a token of the client itself (RFC 6749, section 4.4.2). */
+export const clientGrant = <C extends Configuration>(config: OAuthClientCredentials<C>) => ({
+  grant_type: 'client_credentials',
+  ...scopeOf(config),
+});
 
 function isWebURL(text: string): boolean {
   if (!URL.canParse(text)) return false;
@@ -136,25 +267,28 @@ const takeBasic = new WeakSet<object>();
 /**
  * Sends a request to the token endpoint (RFC 6749, sections 4.1.3 and 6), with the client secret in
  * the form. A provider that refuses the client is asked once more, with Basic (section 2.3.1): it
- * has used up neither the code nor the refresh token.
+ * has used up neither the code nor the refresh token. With `clientAuthentication` there is one way.
  *
  * @throws OAuthFailure if it cannot be reached, or its answer is neither a JSON object nor a form
  */
 export async function requestTokens<C extends Configuration>(
-  config: OAuthConfig<C>,
+  config: AnyOAuthConfig<C>,
   environment: Environment<C>,
   installation: Installation<C>,
   grant: Readonly<Record<string, string>>,
 ): Promise<TokenAnswer> {
   const setting = (name: 'clientId' | 'clientSecret' | 'accessTokenURL' | 'refreshTokenURL') =>
     settingOf(config, name, installation, environment);
-  const isRenewal = grant['grant_type'] === 'refresh_token' && config.refreshTokenURL !== undefined;
+  const hasOwnURL = 'refreshTokenURL' in config && config.refreshTokenURL !== undefined;
+  const isRenewal = grant['grant_type'] === 'refresh_token' && hasOwnURL;
   const url = await setting(isRenewal ? 'refreshTokenURL' : 'accessTokenURL');
   const client = { id: await setting('clientId'), secret: await setting('clientSecret') };
-  const isBasic = takeBasic.has(config);
-  let answer = await post(url, isBasic ? withBasic(grant, client) : withForm(grant, client));
-  if (refusesClient(answer)) {
-    const other = await post(url, isBasic ? withForm(grant, client) : withBasic(grant, client));
+  const asked = { ...(await parametersOf(config.tokenParameters, installation, environment)), ...grant };
+  const { clientAuthentication: way } = config;
+  const isBasic = way === undefined ? takeBasic.has(config) : way === 'basic';
+  let answer = await post(url, isBasic ? withBasic(asked, client) : withForm(asked, client));
+  if (way === undefined && refusesClient(answer)) {
+    const other = await post(url, isBasic ? withForm(asked, client) : withBasic(asked, client));
     if (!refusesClient(other)) {
       answer = other;
       if (isBasic) takeBasic.delete(config);
@@ -324,7 +458,7 @@ export interface CheckedCredentials {
  *   something else
  */
 export async function extracted<C extends Configuration>(
-  { extractCredentials = usualCredentials }: OAuthConfig<C>,
+  { extractCredentials = usualCredentials }: AnyOAuthConfig<C>,
   { response, refusal }: TokenAnswer,
 ): Promise<CheckedCredentials> {
   if (refusal !== undefined && extractCredentials === usualCredentials) throw refusal;

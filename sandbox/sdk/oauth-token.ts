@@ -18,13 +18,16 @@ import { ExposableError } from './exposable-error.ts';
 import type { AccountConfiguration, Configuration, OAuthCredentials } from './manifest-types.ts';
 import { targetRoutes } from './oauth.ts';
 import {
+  clientGrant,
   extracted,
   isText,
+  type OAuthClientCredentials,
   type OAuthConfig,
   OAuthFailure,
   requestTokens,
   timeOf,
 } from './oauth-provider.ts';
+import { sha256 } from './signed-state.ts';
 
 /** A token that expires within this time is renewed: the request that uses it takes time too. */
 const MARGIN_MS = 30_000;
@@ -35,8 +38,24 @@ const PAUSE_MS_MAX = 1_000;
 /** A rotated refresh token that cannot be stored is lost, and the connection with it. */
 const STORE_ATTEMPTS = 8;
 
+/**
+ * Forced renewals of a target: one in each minute of the clock. Attack: code in a loop of refusals
+ * and renewals, for which the provider blocks the client.
+ */
+const FRESH_MS = 60_000;
+
 /** Token of each call by its context: a call renews once, however often its code asks. */
-const tokens = new WeakMap<object, Promise<string>>();
+const tokens = new WeakMap<object, { readonly token: Promise<string>; readonly isFresh: boolean }>();
+
+/** The third parameter of `getOAuthToken`. */
+export interface OAuthTokenOptions {
+  /**
+   * Renews a token that should be good, because the provider has refused it. Where another call
+   * has renewed it already, that token is returned; within a minute of another forced renewal, the
+   * present one.
+   */
+  readonly fresh?: boolean;
+}
 
 /**
  * The access token of the call's target, or of the installation above it if the target has none. A
@@ -44,24 +63,30 @@ const tokens = new WeakMap<object, Promise<string>>();
  *
  * @param config the same object that `createOAuthHandler` was given
  * @param context context of the call
+ * @param options whether a token that should be good is renewed
  * @returns the access token
  * @throws ExposableError with status 409 if nothing is connected, or the account has to be
  *   connected again; with status 503 if another call renews for more than 10 seconds, or the
  *   provider cannot renew now and the token has expired
  *
  * @example
- * const token = await getOAuthToken(config, context);
- * const headers = { authorization: `Bearer ${token}` };
- * const me = await fetch('https://provider.example/me', { headers });
+ * const me = async (options?: OAuthTokenOptions) => {
+ *   const token = await getOAuthToken(config, context, options);
+ *   return fetch('https://provider.example/me', { headers: { authorization: `Bearer ${token}` } });
+ * };
+ * let answer = await me();
+ * if (answer.status === 401) answer = await me({ fresh: true });
  */
 export function getOAuthToken<C extends Configuration = AccountConfiguration>(
-  config: OAuthConfig<C>,
+  config: OAuthConfig<C> | OAuthClientCredentials<C>,
   context: Context<C>,
+  { fresh: isFresh = false }: OAuthTokenOptions = {},
 ): Promise<string> {
   const known = tokens.get(context);
-  if (known !== undefined) return known;
-  const token = new Renewal(config, context).token();
-  tokens.set(context, token);
+  if (known !== undefined && (known.isFresh || !isFresh)) return known.token;
+  const renewal = new Renewal(config, context);
+  const token = isFresh ? renewal.freshToken(known?.token) : renewal.token();
+  tokens.set(context, { token, isFresh });
   // After a failure, the code may ask again.
   token.catch(() => tokens.delete(context));
   return token;
@@ -75,29 +100,55 @@ interface Stored {
   readonly routes: Routes;
 }
 
+/** Stands for the credentials of a client that has asked for none yet. */
+const NONE: GoodCredentials = { access_token: '', expires_at: 1 };
+
 class Renewal<C extends Configuration> {
-  readonly #config: OAuthConfig<C>;
+  readonly #config: OAuthConfig<C> | OAuthClientCredentials<C>;
   readonly #context: Context<C>;
 
-  constructor(config: OAuthConfig<C>, context: Context<C>) {
+  constructor(config: OAuthConfig<C> | OAuthClientCredentials<C>, context: Context<C>) {
     this.#config = config;
     this.#context = context;
   }
 
-  async token(): Promise<string> {
+  /** @param refused a token that counts as over, whatever its expiry is */
+  async token(refused?: string): Promise<string> {
     const stored = this.#stored();
     const installation = this.#context.environment.installation;
     if (stored === undefined || installation === undefined) throw unconnected('is not connected');
-    if (isGood(stored.credentials, MARGIN_MS)) return stored.credentials.access_token;
-    const leased = await this.#lease(stored.routes);
+    const { routes } = stored;
+    const isUsable = (credentials: GoodCredentials) =>
+      isGood(credentials, MARGIN_MS) && credentials.access_token !== refused;
+    if (isUsable(stored.credentials)) return stored.credentials.access_token;
+    const leased = await this.#lease(routes, isUsable);
     const { lease, credentials } = leased;
     if (lease === undefined) return credentials.access_token;
     try {
       // Another call may have renewed them since this call's environment was made.
-      if (isGood(credentials, MARGIN_MS)) return credentials.access_token;
-      return await this.#renew({ credentials, routes: stored.routes }, installation, leased);
+      if (isUsable(credentials)) return credentials.access_token;
+      const isForced = isGood(credentials, MARGIN_MS);
+      if (isForced && !(await this.#mayForce(routes))) return credentials.access_token;
+      return await this.#renew({ credentials, routes }, installation, leased, isForced);
     } finally {
-      await this.#release(stored.routes, lease);
+      await this.#release(routes, lease);
+    }
+  }
+
+  /** @param known the token that this call has got before */
+  async freshToken(known: Promise<string> | undefined): Promise<string> {
+    const got = await known?.catch(() => undefined);
+    return this.token(got ?? this.#stored()?.credentials.access_token);
+  }
+
+  /** Whether this is the first forced renewal of the minute. */
+  async #mayForce(routes: Routes): Promise<boolean> {
+    const digest = await sha256(`fresh token ${Math.floor(Date.now() / FRESH_MS)}`);
+    try {
+      return (await this.#context.api.request(`POST ${routes.states}`, { body: { digest } })).body.isFirst;
+    } catch (cause) {
+      if (!(cause instanceof ApiError)) throw cause;
+      return false;
     }
   }
 
@@ -108,27 +159,32 @@ class Renewal<C extends Configuration> {
     const own = (spaceInstallation ?? siteInstallation)?.configuration as Partial<Configuration> | undefined;
     const below = credentialsOf(own?.['oauth_credentials']);
     if (below !== undefined) return { credentials: below, routes: targetRoutes(environment) };
-    const above = credentialsOf(
+    const above = this.#orNone(
       (installation?.configuration as Partial<Configuration>)?.['oauth_credentials'],
     );
     return above && { credentials: above, routes: targetRoutes({}) };
+  }
+
+  /** A client needs nobody to connect it. */
+  #orNone(credentials: unknown): GoodCredentials | undefined {
+    return credentialsOf(credentials) ?? (this.#config.grant === 'client_credentials' ? NONE : undefined);
   }
 
   /**
    * Waits for the lease. Returns it with the present credentials, or the credentials alone if
    * another call has renewed them.
    */
-  async #lease(routes: Routes): Promise<Leased> {
+  async #lease(routes: Routes, isUsable: (credentials: GoodCredentials) => boolean): Promise<Leased> {
     const until = Date.now() + WAIT_MS;
     for (let pause = PAUSE_MS; ; pause = Math.min(2 * pause, PAUSE_MS_MAX)) {
       const { body, etag } = await this.#ask(routes);
-      const credentials = credentialsOf(body.credentials);
+      const credentials = this.#orNone(body.credentials);
       if (credentials === undefined) {
         if (body.lease !== undefined) await this.#release(routes, body.lease);
         throw unconnected('is not connected any more');
       }
       if (body.lease !== undefined) return { lease: body.lease, credentials, etag };
-      if (isGood(credentials, MARGIN_MS)) return { credentials, etag };
+      if (isUsable(credentials)) return { credentials, etag };
       if (Date.now() >= until) throw unavailable('is being renewed');
       // Jitter, so that waiting calls do not all ask at once.
       await new Promise<void>((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
@@ -156,16 +212,20 @@ class Renewal<C extends Configuration> {
     { credentials, routes }: Stored,
     installation: Installation<C>,
     leased: Leased,
+    isForced: boolean,
   ): Promise<string> {
     const { refresh_token } = credentials;
-    if (!isText(refresh_token)) {
-      await this.#reportLost(routes, leased);
-      throw unconnected('has expired and cannot be renewed');
+    const grant =
+      this.#config.grant === 'client_credentials'
+        ? clientGrant(this.#config)
+        : isText(refresh_token) && { grant_type: 'refresh_token', refresh_token };
+    if (grant === false) {
+      if (!isForced) await this.#reportLost(routes, leased);
+      throw unconnected(isForced ? 'cannot be renewed' : 'has expired and cannot be renewed');
     }
     const { environment } = this.#context;
     let fresh: GoodCredentials;
     try {
-      const grant = { grant_type: 'refresh_token', refresh_token };
       const answer = await requestTokens(this.#config, environment, installation, grant);
       fresh = renewed(credentials, (await extracted(this.#config, answer)).configuration.oauth_credentials);
     } catch (cause) {
@@ -206,7 +266,7 @@ class Renewal<C extends Configuration> {
    * @returns the access token of the credentials that are stored now
    */
   async #store({ credentials, routes }: Stored, leased: Leased): Promise<string> {
-    const spent = leased.credentials.refresh_token;
+    const before = leased.credentials.access_token;
     const token = credentials.access_token;
     let { etag } = leased;
     for (let attempt = 1; attempt <= STORE_ATTEMPTS; attempt += 1) {
@@ -221,9 +281,9 @@ class Renewal<C extends Configuration> {
         if (!(cause instanceof ApiError) || !isTransient(cause)) throw cause;
         if (cause.status !== 412) await new Promise<void>((resolve) => setTimeout(resolve, attempt * 250));
         const now = await this.#ask(routes, leased.lease);
-        const present = credentialsOf(now.body.credentials);
+        const present = this.#orNone(now.body.credentials);
         if (present === undefined) throw unconnected('is not connected any more');
-        if (present.refresh_token !== spent) return present.access_token;
+        if (present.access_token !== before) return present.access_token || token;
         etag = now.etag;
       }
     }

@@ -16,12 +16,17 @@ import type { AccountConfiguration, Configuration, OAuthCredentials } from './ma
 import { page } from './oauth-pages.ts';
 import {
   type CheckedCredentials,
+  checkConfig,
+  clientGrant,
   extracted,
   isText,
+  type OAuthClientCredentials,
   type OAuthConfig,
   OAuthFailure,
   type OAuthTokenResponse,
+  parametersOf,
   requestTokens,
+  scopeOf,
   settingOf,
   wordOf,
 } from './oauth-provider.ts';
@@ -33,6 +38,7 @@ import {
   isRandomText,
   randomText,
   type StateFault,
+  sha256,
 } from './signed-state.ts';
 import { endpointPath, readQuery, withQuery } from './url.ts';
 
@@ -41,13 +47,6 @@ export interface OAuthOptions {
   /** Whether credentials replace the whole configuration; by default they are merged into it. */
   readonly replace?: boolean;
 }
-
-/** Without this check, a misspelt key would be ignored. */
-const KEYS: readonly string[] = [
-  ...['clientId', 'clientSecret', 'authorizeURL', 'accessTokenURL', 'redirectURL', 'scopes', 'prompt'],
-  ...['refreshTokenURL', 'extractCredentials'],
-];
-const REQUIRED = ['clientId', 'clientSecret', 'authorizeURL', 'accessTokenURL'] as const;
 
 /**
  * Makes the handler of an OAuth connection. Call it from `fetch` for the path that a `button`
@@ -75,29 +74,27 @@ const REQUIRED = ['clientId', 'clientSecret', 'authorizeURL', 'accessTokenURL'] 
  * });
  */
 export function createOAuthHandler<C extends Configuration = AccountConfiguration>(
-  config: OAuthConfig<C>,
+  config: OAuthConfig<C> | OAuthClientCredentials<C>,
   options: OAuthOptions = {},
 ): (request: Request, context: Context<C>) => Promise<Response> {
-  for (const key of Object.keys(config)) {
-    if (!KEYS.includes(key))
-      throw new TypeError(`createOAuthHandler: "${key}" is not one of ${KEYS.join(', ')}`);
-  }
-  for (const key of REQUIRED) {
-    const isSet =
-      typeof config[key] === 'function' || (typeof config[key] === 'string' && config[key] !== '');
-    if (!isSet) throw new TypeError(`createOAuthHandler: ${key} must be a text or a function`);
-  }
+  checkConfig(config);
+  const isPosted = config.grant !== 'client_credentials' && config.responseMode === 'form_post';
   return async (request, context) => {
-    if (request.method !== 'GET') {
-      return new Response('Method not allowed', { status: 405, headers: { allow: 'GET' } });
-    }
     const { environment } = context;
+    if (isPosted && request.method === 'POST') return posted(request);
+    if (request.method !== 'GET') {
+      const headers = { allow: isPosted ? 'GET, POST' : 'GET' };
+      return new Response('Method not allowed', { status: 405, headers });
+    }
     const { installation } = environment;
     if (installation === undefined) {
       return page({ status: 400, title: 'Not connected', words: 'This URL belongs to no installation.' });
     }
+    const place = { options, context, environment, installation };
+    if (config.grant === 'client_credentials')
+      return connectClient({ ...place, config }).catch((failure) => failed(failure, undefined));
+    const flow = { ...place, config };
     const query = readQuery(request.url);
-    const flow = { config, options, context, environment, installation };
     const isCallback = ANSWER_PARAMETERS.some((name) => query[name] !== undefined);
     try {
       return isCallback ? await finish(flow, request) : await begin(flow, request);
@@ -117,8 +114,34 @@ const ANSWER_PARAMETERS = [
   ...['admin_consent', 'setup_action', 'denied'],
 ];
 
-interface Flow<C extends Configuration> {
-  readonly config: OAuthConfig<C>;
+/** Bytes of an answer that a browser posts: it becomes a URL, which servers limit. */
+const POSTED_CHARS_MAX = 8_192;
+
+/**
+ * Takes the answer of a provider that a browser posts, and sends the browser on to the same URL
+ * with it. All checks are those of a `GET`.
+ *
+ * Attack: login CSRF by a form of another site. The flow's cookie is `SameSite=Lax`, which browsers
+ * send with no `POST` of another site, the provider's own included; so nothing is decided here.
+ * They send it with the `GET` that follows. With `SameSite=None` it would come with every request
+ * of every site, and not at all over plain http.
+ */
+async function posted(request: Request): Promise<Response> {
+  const form = readQuery(`?${await request.text()}`);
+  const [here = ''] = request.url.split(/[?#]/, 1);
+  // What else a form has, such as the name of a person, is not for a URL.
+  const answer = ANSWER_PARAMETERS.flatMap((name) => (form[name] === undefined ? [] : [[name, form[name]]]));
+  const location = withQuery(here, Object.fromEntries(answer));
+  if (answer.length === 0 || location.length > POSTED_CHARS_MAX) {
+    const words = 'This is no answer of a provider. Nothing was changed. Go back and connect again.';
+    return page({ status: 400, title: 'Not connected', words });
+  }
+  const headers = { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' };
+  return new Response(null, { status: 303, headers });
+}
+
+interface Flow<C extends Configuration, Config = OAuthConfig<C>> {
+  readonly config: Config;
   readonly options: OAuthOptions;
   readonly context: Context<C>;
   readonly environment: Environment<C>;
@@ -127,7 +150,7 @@ interface Flow<C extends Configuration> {
 
 async function begin<C extends Configuration>(flow: Flow<C>, request: Request): Promise<Response> {
   const { config, environment, installation } = flow;
-  const { scopes = [], prompt } = config;
+  const { prompt, responseMode } = config;
   const known = cookieOf(request, environment);
   // Two windows of one browser share the cookie, so that neither ends the other's flow.
   const cookie = isRandomText(known) ? known : randomText();
@@ -135,10 +158,12 @@ async function begin<C extends Configuration>(flow: Flow<C>, request: Request): 
   const path = endpointPath(environment, request.url) ?? '';
   const { state, challenge } = await beginFlow({ ...parts, cookie, path });
   const location = withQuery(await settingOf(config, 'authorizeURL', installation, environment), {
+    ...(await parametersOf(config.authorizeParameters, installation, environment)),
     client_id: parts.clientId,
     redirect_uri: parts.redirectURI,
     response_type: 'code',
-    ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+    ...(responseMode !== undefined && { response_mode: responseMode }),
+    ...scopeOf(config),
     ...(prompt !== undefined && { prompt }),
     state,
     code_challenge: challenge,
@@ -189,8 +214,7 @@ async function finish<C extends Configuration>(flow: Flow<C>, request: Request):
     code_verifier: ended.verifier,
   });
   await save(flow, await extracted(config, answer), answer.response);
-  const words = 'The connection was made. You may close this window.';
-  return page({ status: 200, title: 'Connected', words, cookie });
+  return page({ status: 200, title: 'Connected', words: CONNECTED, cookie });
 }
 
 const SPENT = { fault: 'spent' } as const;
@@ -202,7 +226,7 @@ const SPENT = { fault: 'spent' } as const;
  * @throws OAuthFailure if the API refuses
  */
 async function isFirst<C extends Configuration>(
-  { context, environment }: Flow<C>,
+  { context, environment }: Pick<Flow<C>, 'context' | 'environment'>,
   digest: string,
 ): Promise<boolean> {
   try {
@@ -214,6 +238,31 @@ async function isFirst<C extends Configuration>(
     throw new OAuthFailure(`the state could not be spent: ${cause.message}`, { cause });
   }
 }
+
+/** Milliseconds in which one client's token is requested once. */
+const CLIENT_PAUSE_MS = 10_000;
+
+/**
+ * Connects the client itself. There is no answer of a browser, and so no state: whoever opens the
+ * URL, the account is that of the client.
+ *
+ * Attack: to open the URL in a loop, so that the provider blocks the client.
+ */
+async function connectClient<C extends Configuration>(
+  flow: Flow<C, OAuthClientCredentials<C>>,
+): Promise<Response> {
+  const { config, environment, installation } = flow;
+  const turn = await sha256(`client credentials ${Math.floor(Date.now() / CLIENT_PAUSE_MS)}`);
+  if (!(await isFirst(flow, turn))) {
+    const words = 'The provider was asked a moment ago. Nothing was changed. Try again in ten seconds.';
+    return page({ status: 429, title: 'Not connected', words });
+  }
+  const answer = await requestTokens(config, environment, installation, clientGrant(config));
+  await save(flow, await extracted(config, answer), answer.response);
+  return page({ status: 200, title: 'Connected', words: CONNECTED });
+}
+
+const CONNECTED = 'The connection was made. You may close this window.';
 
 /** Characters of the provider's error text that a page shows. */
 const SHOWN_CHARS = 300;
@@ -254,14 +303,17 @@ const STORE_ATTEMPTS = 8;
  * @throws OAuthFailure if the API refuses
  */
 async function save<C extends Configuration>(
-  flow: Flow<C>,
+  flow: Flow<C, OAuthConfig<C> | OAuthClientCredentials<C>>,
   { configuration, externalIds }: CheckedCredentials,
   response: OAuthTokenResponse,
 ): Promise<void> {
   const { options, context, environment } = flow;
   const { target } = targetRoutes(environment);
   const more = externalIds === undefined ? {} : { externalIds };
-  const keeps = !isText(response['refresh_token']) && mayKeepRefreshToken(flow, configuration, externalIds);
+  const keeps =
+    flow.config.grant !== 'client_credentials' &&
+    !isText(response['refresh_token']) &&
+    mayKeepRefreshToken(flow, configuration, externalIds);
   for (let attempt = 1; ; attempt += 1) {
     try {
       const kept = keeps ? await presentRefreshToken(flow) : undefined;
@@ -290,7 +342,7 @@ async function save<C extends Configuration>(
  * external ids than before keep nothing.
  */
 function mayKeepRefreshToken<C extends Configuration>(
-  { environment, installation }: Flow<C>,
+  { environment, installation }: Flow<C, unknown>,
   { oauth_credentials: fresh }: CheckedCredentials['configuration'],
   externalIds: readonly string[] | undefined,
 ): boolean {
@@ -307,7 +359,7 @@ function mayKeepRefreshToken<C extends Configuration>(
  * The refresh token that is stored now: a renewal may have rotated the one of the call's
  * environment. The tag ties it to the edit.
  */
-async function presentRefreshToken<C extends Configuration>({ context, environment }: Flow<C>) {
+async function presentRefreshToken<C extends Configuration>({ context, environment }: Flow<C, unknown>) {
   const { lease: route } = targetRoutes(environment);
   const { body, headers } = await context.api.request(`POST ${route}`, { body: {} });
   const { lease, credentials } = body;

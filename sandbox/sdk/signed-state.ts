@@ -129,8 +129,8 @@ const hmacKey = (secret: string): Promise<CryptoKey> =>
 const verifierOf = async (key: CryptoKey, nonce: string): Promise<string> =>
   base64url(await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(`${VERIFIER_USE} ${nonce}`)));
 
-/** S256 of PKCE (RFC 7636, section 4.2). */
-const sha256 = async (text: string): Promise<string> =>
+/** In base64url, as S256 of PKCE (RFC 7636, section 4.2). */
+export const sha256 = async (text: string): Promise<string> =>
   base64url(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
 
 function base64url(bytes: ArrayBuffer | Uint8Array): string {

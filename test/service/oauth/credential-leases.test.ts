@@ -4,8 +4,18 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Context, Environment, OAuthConfig } from '../../../sandbox/sdk/index.ts';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest';
+import type { Context, Environment, OAuthConfig, OAuthTokenOptions } from '../../../sandbox/sdk/index.ts';
 import { ask, codeOf } from '../../support/installation-api.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 import { CLOCK, OPERATOR, published, temporaryStore } from '../../support/store/temporary-store.ts';
@@ -173,7 +183,7 @@ describe('an expired token', () => {
       ...{ clientId: 'id', clientSecret: 'secret', authorizeURL: 'https://unused.example/' },
       accessTokenURL: `http://127.0.0.1:${port}/token`,
     };
-    return () => getOAuthToken(config, context);
+    return (options?: OAuthTokenOptions) => getOAuthToken(config, context, options);
   }
 
   /** A call that has begun to renew, and waits for the provider until `resolve`. */
@@ -317,6 +327,65 @@ describe('an expired token', () => {
     await ask(annex, 'PATCH', at(), { json: { configuration: { oauth_credentials: credentials } } });
     await expect((await call())()).rejects.toMatchObject({ name: 'ExposableError', status: 409 });
     expect(spent).toEqual([]);
+  });
+
+  describe('that the provider has refused', () => {
+    const LASTING = { ...CREDENTIALS, expires_at: Date.now() + 86_400_000 };
+    const fresh = { fresh: true };
+    /** Each test has a target, and so a minute, of its own. */
+    let of: Installed;
+    beforeEach(async () => {
+      of = await annex.install('renewing');
+      await store(LASTING);
+    });
+    const store = (credentials: object) =>
+      ask(annex, 'PATCH', `/integrations/renewing/installations/${of.id}`, {
+        json: { configuration: { oauth_credentials: credentials } },
+      });
+
+    test('is renewed before its time, once, by calls in isolates that share nothing', async () => {
+      const calls = await Promise.all(Array.from({ length: 5 }, () => call(of)));
+      expect(await Promise.all(calls.map((token) => token()))).toEqual(Array(5).fill('a0'));
+      expect(await Promise.all(calls.map((token) => token(fresh)))).toEqual(Array(5).fill('a1'));
+      const [token] = calls;
+      expect([await token?.(), await token?.(fresh)]).toEqual(['a1', 'a1']);
+      expect(spent).toEqual(['r0']);
+    });
+
+    // Attack: code in a loop of refusals and renewals.
+    test('is renewed once in a minute; until then, the present one is returned', async () => {
+      vi.useFakeTimers({ toFake: ['Date'], now: Math.ceil(Date.now() / 60_000) * 60_000 });
+      onTestFinished(() => {
+        vi.useRealTimers();
+      });
+      expect(await (await call(of))(fresh)).toBe('a1');
+      for (let calls = 0; calls < 5; calls += 1) expect(await (await call(of))(fresh)).toBe('a1');
+      expect(spent).toEqual(['r0']);
+      vi.setSystemTime(Date.now() + 60_000);
+      expect(await (await call(of))(fresh)).toBe('a2');
+      expect(spent).toEqual(['r0', 'r1']);
+    });
+
+    test('is returned while the provider cannot renew it, and then asked for no more in that minute', async () => {
+      const log = vi.spyOn(console, 'error').mockReturnValue();
+      onTestFinished(() => log.mockRestore());
+      vi.useFakeTimers({ toFake: ['Date'], now: Math.ceil(Date.now() / 60_000) * 60_000 });
+      onTestFinished(() => {
+        vi.useRealTimers();
+      });
+      status = 503;
+      for (let calls = 0; calls < 3; calls += 1) expect(await (await call(of))(fresh)).toBe('a0');
+      expect(spent).toEqual(['r0']);
+    });
+
+    test('without a refresh token has to be connected again, which is not told as lost', async () => {
+      await store({ access_token: 'a0' });
+      await expect((await call(of))(fresh)).rejects.toMatchObject({ name: 'ExposableError', status: 409 });
+      const { items } = (await ask(annex, 'GET', '/notices?type=connection.lost&limit=100')).body;
+      expect(
+        (items as { installation: string }[]).filter(({ installation }) => installation === of.id),
+      ).toEqual([]);
+    });
   });
 
   test('but a token without an expiry, in milliseconds or in seconds, is never renewed', async () => {

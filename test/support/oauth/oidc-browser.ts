@@ -1,6 +1,7 @@
 /**
  * A browser as far as OAuth flows need one: it stores cookies by origin, path and name, follows
- * redirects, and fills in the provider's forms.
+ * redirects, and fills in the provider's forms. A `POST` from one origin to another one carries no
+ * cookie with `SameSite=Lax`; the `GET` that it is redirected to does.
  */
 export interface Page {
   readonly url: string;
@@ -13,6 +14,7 @@ interface Cookie {
   readonly origin: string;
   readonly path: string;
   readonly value: string;
+  readonly isLax: boolean;
 }
 
 const REDIRECTS_MAX = 20;
@@ -36,26 +38,38 @@ export class Browser {
       ...Object.fromEntries(hidden.map(([, name = '', value = '']) => [name, value])),
       ...fields,
     });
-    return this.#go(new URL(action.replaceAll('&amp;', '&'), page.url).href, 'POST', form, until);
+    return this.post(new URL(action.replaceAll('&amp;', '&'), page.url).href, form, page.url, until);
+  }
+
+  /** Posts a form of a page at `from`. */
+  async post(url: string, form: URLSearchParams, from: string, until?: string): Promise<Page> {
+    return this.#go(url, 'POST', form, until, from);
   }
 
   /** The cookies of a later request to this URL. */
-  cookiesFor(url: string): string {
+  cookiesFor(url: string, isForeignPost = false): string {
     const { origin, pathname } = new URL(url);
     return [...this.#cookies.values()]
       .filter(({ path, ...cookie }) => {
-        if (cookie.origin !== origin) return false;
+        if (cookie.origin !== origin || (isForeignPost && cookie.isLax)) return false;
         return pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`);
       })
       .map(({ name, value }) => `${name}=${value}`)
       .join('; ');
   }
 
-  async #go(url: string, method: string, form: URLSearchParams | undefined, until?: string): Promise<Page> {
+  async #go(
+    url: string,
+    method: string,
+    form: URLSearchParams | undefined,
+    until?: string,
+    from = url,
+  ): Promise<Page> {
     let next = url;
     let [verb, body] = [method, form];
     for (let hop = 0; hop < REDIRECTS_MAX; hop += 1) {
-      const cookie = this.cookiesFor(next);
+      const isForeignPost = verb === 'POST' && new URL(from).origin !== new URL(next).origin;
+      const cookie = this.cookiesFor(next, isForeignPost);
       const response = await fetch(next, {
         method: verb,
         redirect: 'manual',
@@ -87,7 +101,11 @@ export class Browser {
         attribute('max-age') === '0' || (expires !== undefined && Date.parse(expires) <= Date.now());
       const key = `${origin} ${path} ${name}`;
       if (isOver) this.#cookies.delete(key);
-      else this.#cookies.set(key, { origin, path, name, value: rest.join('=') });
+      else
+        this.#cookies.set(key, {
+          ...{ origin, path, name, value: rest.join('=') },
+          isLax: attribute('samesite')?.toLowerCase() === 'lax',
+        });
     }
   }
 }

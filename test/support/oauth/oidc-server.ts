@@ -70,7 +70,7 @@ const configuration = (redirectURIs: readonly string[]) => ({
     {
       client_id: CLIENT.id,
       client_secret: CLIENT.secret,
-      grant_types: ['authorization_code', 'refresh_token'],
+      grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
       response_types: ['code'],
       token_endpoint_auth_method: 'client_secret_post',
       redirect_uris: [...redirectURIs],
@@ -78,11 +78,12 @@ const configuration = (redirectURIs: readonly string[]) => ({
   ],
   pkce: { required: () => true },
   rotateRefreshToken: true,
-  features: { devInteractions: { enabled: true } },
+  features: { devInteractions: { enabled: true }, clientCredentials: { enabled: true } },
   cookies: { keys: ['a key of the test'] },
   ttl: {
     AccessToken: (context: GrantContext) =>
       context.oidc.params?.grant_type === 'refresh_token' ? RENEWED_TOKEN_SECONDS : FIRST_TOKEN_SECONDS,
+    ClientCredentials: RENEWED_TOKEN_SECONDS,
     RefreshToken: RENEWED_TOKEN_SECONDS,
     Grant: RENEWED_TOKEN_SECONDS,
     Session: RENEWED_TOKEN_SECONDS,

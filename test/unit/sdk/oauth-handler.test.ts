@@ -29,7 +29,18 @@ describe('the definition', () => {
     [{ clientSecret: '' }, 'clientSecret must be a text or a function'],
     [{ authorizeURL: 1 }, 'authorizeURL must be a text or a function'],
     [{ accessTokenURL: null }, 'accessTokenURL must be a text or a function'],
-    [{ authorizeUrl: 'https://provider.example' }, '"authorizeUrl" is not one of clientId, clientSecret'],
+    [
+      { authorizeUrl: 'https://provider.example' },
+      '"authorizeUrl" is not one of grant, clientId, clientSecret',
+    ],
+    [{ grant: 'password' }, 'grant must be "authorization_code" or "client_credentials"'],
+    [{ grant: 'client_credentials' }, '"authorizeURL" is not one of'],
+    [{ clientAuthentication: 'form' }, 'clientAuthentication must be "body" or "basic"'],
+    [{ responseMode: 'fragment' }, 'responseMode must be "form_post"'],
+    [{ scopeSeparator: '' }, 'scopeSeparator must be a text'],
+    [{ authorizeParameters: { state: 'mine' } }, 'authorizeParameters cannot set "state"'],
+    [{ tokenParameters: { code_verifier: 'mine' } }, 'tokenParameters cannot set "code_verifier"'],
+    [{ tokenParameters: { audience: 1 } }, 'tokenParameters.audience must be a text or a function'],
   ])('with %j is refused at once, so that publishing fails', (wrong, message) => {
     const config = { ...CONFIG, ...wrong } as unknown as OAuthConfig;
     expect(() => createOAuthHandler(config)).toThrow(message);

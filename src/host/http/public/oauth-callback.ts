@@ -1,11 +1,14 @@
 /**
- * `GET /oauth/{integration}/callback`: one redirect URL for all installations of an integration
- * (docs/contract/oauth.md#one-redirect-url). Providers accept only URLs that were registered, and
- * installations come and go.
+ * `GET` and `POST /oauth/{integration}/callback`: one redirect URL for all installations of an
+ * integration (docs/contract/oauth.md#one-redirect-url). Providers accept only URLs that were
+ * registered, and installations come and go.
  *
  * It sends the browser on to the handler that began the flow, which the signed state names. The
  * handler checks the state once more, with the browser's cookie, and exchanges the code. Nothing is
  * changed here, no isolate is entered, and the code is not read.
+ *
+ * A `POST` is the answer of a provider that has the browser post it. It leads on as a `GET`, so
+ * that the browser sends the flow's cookie, which is `SameSite=Lax`.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../../errors.ts';
@@ -35,33 +38,72 @@ export interface OAuthCallbackDeps {
 
 type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
+/** Bytes of an answer that a browser posts, and characters of the URL that is made of it. */
+const POSTED_BYTES_MAX = 8_192;
+
 /**
- * Registers the route.
+ * As in `sandbox/sdk/oauth.ts`. What else a form has, such as a person's name, is not for a URL.
+ */
+const ANSWER_PARAMETERS = [
+  ...['code', 'error', 'state', 'error_description', 'error_reason', 'error_code'],
+  ...['admin_consent', 'setup_action', 'denied'],
+];
+
+/**
+ * Registers the routes.
  *
  * @param count counts the request against the rate of its address
+ * @param read reads a body of at most so many bytes
  * @param others answers requests to the same path on other hosts, which are those of endpoints
  */
 export function oauthCallbackRoute(
   app: FastifyInstance,
   deps: OAuthCallbackDeps,
-  { count, others }: { count(request: FastifyRequest): void; readonly others: Handle },
+  {
+    count,
+    read,
+    others,
+  }: {
+    count(request: FastifyRequest): void;
+    read(request: FastifyRequest, bytesMax: number): Promise<Buffer>;
+    readonly others: Handle;
+  },
 ): void {
   const isHere = deps.hasOwnHost ? hostsOf(deps.origins.oauthUrl) : () => true;
   app.route({
-    method: 'GET',
+    method: ['GET', 'POST'],
     url: '/oauth/:integration/callback',
     exposeHeadRoute: false,
     handler: async (request, reply) => {
       if (!isHere(request.headers.host)) return others(request, reply);
       count(request);
       const { integration = '' } = request.params as { integration?: string };
-      const location = await handlerOf(integration, request.originalUrl, deps);
+      const isPosted = request.method === 'POST';
+      const search = isPosted
+        ? postedAnswer(await read(request, POSTED_BYTES_MAX))
+        : searchOf(request.originalUrl);
+      const location = await handlerOf(integration, search, deps);
       return reply
-        .code(302)
+        .code(isPosted ? 303 : 302)
         .headers({ location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
         .send();
     },
   });
+}
+
+const searchOf = (url: string): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '');
+
+/** The answer of a form as a query: the first parameter of each name. */
+function postedAnswer(body: Buffer): string {
+  const form = new URLSearchParams(body.toString('utf8'));
+  const answer = new URLSearchParams();
+  for (const name of ANSWER_PARAMETERS) {
+    const value = form.get(name);
+    if (value !== null) answer.set(name, value);
+  }
+  const search = `?${answer.toString().replaceAll('+', '%20')}`;
+  if (search.length > POSTED_BYTES_MAX) throw refused('The answer of the provider is too long.');
+  return search;
 }
 
 /**
@@ -69,8 +111,7 @@ export function oauthCallbackRoute(
  *
  * @throws AnnexError OAUTH_STATE_INVALID
  */
-async function handlerOf(integration: string, url: string, deps: OAuthCallbackDeps): Promise<string> {
-  const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+async function handlerOf(integration: string, search: string, deps: OAuthCallbackDeps): Promise<string> {
   const query = new URLSearchParams(search);
   const text = query.get('state') ?? '';
   // Some providers leave the state out of a denial.

@@ -4,7 +4,7 @@
  *
  *   {endpoint key}/…            any method: raw traffic, passed on as a `fetch` event
  *   POST {endpoint key}/v1      an envelope, from the host product or from a sender that signs
- *   GET oauth/{integration}/callback   where the operator offers redirect URLs: `oauth-callback.ts`
+ *   GET, POST oauth/{integration}/callback   where there are redirect URLs: `oauth-callback.ts`
  *   GET {endpoint key}/~script.js   the published script of a site
  *     (docs/contract/published-scripts.md#script)
  *   GET {endpoint key}/~assets/…    the images of an integration (`published-files.ts`)
@@ -116,8 +116,15 @@ export function publicRoutes(app: FastifyInstance, deps: PublicRouteDeps): void 
   });
   if (deps.oauth === undefined) return;
   const count = (request: FastifyRequest) => authorizer.countAddress(request);
-  oauthCallbackRoute(app, { ...deps.oauth, wallNow: deps.wallNow }, { count, others: serveEndpoint });
+  const read = async ({ raw }: FastifyRequest, bytesMax: number) => {
+    refuseAnnouncedBody(raw, bytesMax);
+    return answering.withBody(raw, bytesMax, bodies.requests.open(NO_OWNER), async (body) => body);
+  };
+  oauthCallbackRoute(app, { ...deps.oauth, wallNow: deps.wallNow }, { count, read, others: serveEndpoint });
 }
+
+/** Of a body that alone names its target: counted like those of strangers. */
+const NO_OWNER: BodyOwner = { tenant: '', organization: '', sender: undefined, isUnverified: true };
 
 const SCRIPT_PATH = '/~script.js';
 
