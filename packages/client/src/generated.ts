@@ -661,6 +661,25 @@ export class InstallationsRoutes {
   }
 
   /**
+   * List the installations of all integrations. By id. An organization sees its own.
+   *
+   * `GET /v1/installations`
+   */
+  listWhere(query: InstallationsListWhereQuery = {}, options?: Options): Reply<Page<Installation>> {
+    return this.#requests.send('GET', '/v1/installations', { query, options });
+  }
+
+  /** The items of all pages of `listWhere`, read page by page as they are needed. */
+  allWhere(
+    query: Omit<InstallationsListWhereQuery, 'cursor' | 'page'> = {},
+    options?: Options,
+  ): AsyncIterable<Installation> {
+    return pagedItems<Omit<InstallationsListWhereQuery, 'cursor' | 'page'>, Installation>(query, (page) =>
+      this.listWhere(page, options),
+    );
+  }
+
+  /**
    * Read an installation.
    *
    * `GET /v1/integrations/{name}/installations/{id}`
@@ -3462,6 +3481,19 @@ export interface InstallationsListStoredKeysQuery {
   readonly limit?: number | undefined;
   /** Only keys that begin with it. */
   readonly prefix?: string | undefined;
+}
+
+export interface InstallationsListWhereQuery {
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined;
+  /** `next.page` of the page before. The answer then has a `next.page`, too. */
+  readonly page?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly externalId?: string | undefined;
+  /** Id or subdomain of an organization of the host product. */
+  readonly organization?: string | undefined;
+  readonly integration?: string | undefined;
+  readonly status?: 'active' | 'pending' | 'paused' | undefined;
 }
 
 export interface InstallationsPutStoredValueQuery {

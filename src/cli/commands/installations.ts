@@ -3,7 +3,7 @@
  * installed, in organizations and in their spaces and sites.
  */
 import Type from 'typebox';
-import { type Annex, AnnexError } from '../../../packages/client/src/index.ts';
+import { AnnexError } from '../../../packages/client/src/index.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { UsageError } from '../terminal/failure.ts';
 import {
@@ -19,22 +19,31 @@ import {
   targetPath,
 } from '../traffic/installation.ts';
 
+const STATUSES = ['active', 'pending', 'paused'] as const;
+
 export const installations: Command = defineCommand({
   name: 'installations',
   summary: 'list the installations of one integration, or of all',
   arguments: { integration: { help: 'name of the integration; default: all', optional: true } },
-  options: { organization: { value: 'organization', help: 'only of this organization' } },
+  options: {
+    organization: { value: 'organization', help: 'only of this organization' },
+    status: { value: 'status', choices: STATUSES, help: 'only those in this state' },
+    externalId: { value: 'id', help: 'only those with this id of another system' },
+  },
   examples: [
     { line: 'annex installations', does: 'see what is installed where' },
     { line: 'annex installations hello --organization acme', does: 'find one' },
+    { line: 'annex installations --status pending', does: 'see what waits for its configuration' },
   ],
   json: Type.Object({ items: Type.Array(TARGET) }),
-  async run({ output, client, signal }, { integration, organization }) {
+  async run({ output, client, signal }, { integration, ...where }) {
     const annex = await client();
-    const items: TargetView[] = [];
-    for await (const name of namesOf(annex, integration))
-      for await (const one of annex.installations.all(name, {}, { signal }))
-        if (organization === undefined || one.organization === organization) items.push(one);
+    const items: TargetView[] = await Array.fromAsync(
+      annex.installations.allWhere({ integration, ...where }, { signal }),
+    );
+    // An unknown name is an error, and no empty list.
+    if (items.length === 0 && integration !== undefined)
+      await annex.integrations.get(integration, { signal });
     output.list(
       { items },
       ['INSTALLATION', 'INTEGRATION', 'ORGANIZATION', 'STATUS', 'ENDPOINT'],
@@ -43,11 +52,6 @@ export const installations: Command = defineCommand({
     );
   },
 });
-
-async function* namesOf(annex: Annex, only: string | undefined): AsyncIterable<string> {
-  if (only !== undefined) yield only;
-  else for await (const { name } of annex.integrations.all()) yield name;
-}
 
 export const install: Command = defineCommand({
   name: 'install',

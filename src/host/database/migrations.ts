@@ -13,6 +13,7 @@ import {
   createStorageTables,
   createTables,
   createWebhookHealth,
+  indexInstallations,
 } from './schema.ts';
 
 /** The tables of the first release. */
@@ -26,6 +27,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '029-storage': { up: createStorageTables },
   '030-schedules': { up: createScheduleTables },
   '033-receivers': { up: addAttemptReasons },
+  '034-installation-lists': { up: indexInstallations },
 };
 
 /** The last migration of the development before the first release: it led to the same tables. */

@@ -496,6 +496,18 @@ async function createIndex(
   await (where === undefined ? made : made.where(sql<boolean>`${sql.raw(where)}`)).execute();
 }
 
+/** Lists of installations of all integrations (`GET /v1/installations`), sorted by id. */
+export async function indexInstallations(db: Kysely<unknown>): Promise<void> {
+  const where = "level = 'organization'";
+  const id = 'installation_id';
+  const whole = (...columns: string[]): Index => ({ columns: [...columns, id], where });
+  await createIndex(db, 'targets', 'whole', whole());
+  await createIndex(db, 'targets', 'whole_organization', whole('organization'));
+  await createIndex(db, 'targets', 'whole_status', whole('status'));
+  await createIndex(db, 'targets', 'whole_integration_status', whole('integration', 'status'));
+  await createIndex(db, 'external_ids', 'whole', whole('external_id'));
+}
+
 /** Why a receiver had no answer (docs/contract/webhooks.md#outcomes). */
 export const addAttemptReasons = (db: Kysely<unknown>): Promise<void> =>
   db.schema.alterTable('delivery_attempts').addColumn('reason', 'text').execute();

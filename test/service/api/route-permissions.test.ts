@@ -48,6 +48,7 @@ const TABLE: Record<string, string> = {
   'GET /v1/install-links/{token}': '+++++ FFFF',
   'POST /v1/integrations/{name}/installations': '+++FF FFFF edits',
   'GET /v1/integrations/{name}/installations': '++++- +++-',
+  'GET /v1/installations': '+++++ FFFF',
   // Only code queues tasks; other installations of the integration have tokens of the same one.
   'POST /v1/integrations/{name}/tasks': 'FFFFF +++- tasks',
   'GET /v1/integrations/{name}/schedules': '+F+-- FFFF',

@@ -116,6 +116,43 @@ describe("another tenant's installation", () => {
     expect(await ids('acme')).toEqual([]);
   });
 
+  test('is not in the list of all integrations, whatever it is asked for by', async () => {
+    const asked = async (query: string, token?: string) =>
+      ask(annex, 'GET', `/installations${query}`, token === undefined ? {} : { token });
+    const ids = async (query: string, token?: string) => {
+      const { status, body } = await asked(query, token);
+      expect(status).toBe(200);
+      return (body['items'] as { id: string }[]).map(({ id }) => id).toSorted();
+    };
+    const own = [mine.id, elsewhere.id].toSorted();
+    const [all, relay] = [[...own, theirs.id].toSorted(), [mine.id, theirs.id].toSorted()];
+    for (const token of [annex.admin, annex.platform]) {
+      expect(await ids('', token)).toEqual(all);
+      expect(await ids('?organization=theirs', token)).toEqual([theirs.id]);
+      expect(await ids('?integration=relay', token)).toEqual(relay);
+      expect(await ids('?integration=relay&organization=mine', token)).toEqual([mine.id]);
+    }
+    await annex.api('PATCH', `/v1${path('organization', theirs.id)}`, { json: { externalIds: ['known'] } });
+    expect(await ids('?externalId=known')).toEqual([theirs.id]);
+    const token = tokens.get('mine') ?? '';
+    expect(await ids('', token)).toEqual(own);
+    expect(await ids('?organization=mine', token)).toEqual(own);
+    expect(await ids('?integration=relay', token)).toEqual([mine.id]);
+    expect(await ids('?externalId=known', token)).toEqual([]);
+    for (const query of ['', '?integration=relay', '?externalId=known'])
+      expect(await ids(query, tokens.get('acme'))).toEqual([]);
+    const foreign = await asked('?organization=theirs&integration=relay', token);
+    expect(codeOf(foreign)).toBe('403 TOKEN_FORBIDDEN');
+    expect(codeOf(await asked('?organization=nobody', token))).toBe('403 TOKEN_FORBIDDEN');
+    // A page that was begun with another token goes on within the own organization.
+    const { body } = await asked('?limit=1');
+    expect(own).toEqual(expect.arrayContaining(await ids(`?cursor=${body['next']}`, token)));
+    for (const kind of ['integration', 'installation'] as const) {
+      const { status } = await asCode(mine, kind, 'GET', '/installations');
+      expect(status).toBe(403);
+    }
+  });
+
   test('is not found by the name of another integration', async () => {
     const { error } = await ask(annex, 'GET', `/integrations/other/installations/${mine.id}`);
     expect(error.code).toBe('INSTALLATION_UNKNOWN');

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import type { InstallationQuery } from '../../../src/host/store/installations/target-rows.ts';
 import { openStore } from '../../../src/host/store/store.ts';
 import { lifeOfDeliveries } from '../../support/deliveries/life-of-deliveries.ts';
 import { storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
@@ -53,4 +54,42 @@ test('attack: installations of one organization are not searched for among those
   const plan = database.prepare(`explain query plan ${text}`).all() as { detail: string }[];
   database.close();
   expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/organization=\?/)]);
+});
+
+test('attack: no list of installations reads past those that it does not show', async () => {
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
+  const folder = await temporaryFolder({ inMemory: true });
+  const store = await openStore(storeOptions(folder));
+  onTestFinished(() => store.close());
+  const database = new DatabaseSync(join(folder, 'annex.db'));
+  const plan = async (where: Partial<InstallationQuery>): Promise<string[]> => {
+    await store.installations.list({ ...where, cursor: 'ins_a', limit: 10 });
+    const [text = ''] = prepare.mock.calls.findLast(([asked]) => /^select "targets"/.test(asked)) ?? [];
+    const steps = database.prepare(`explain query plan ${text}`).all() as { detail: string }[];
+    return steps.map(({ detail }) => detail.replace(/USING (COVERING )?INDEX (sqlite_autoindex_)?/, ''));
+  };
+  const after = 'installation_id>?';
+  expect(await plan({})).toEqual([`SEARCH targets targets_whole (${after})`]);
+  expect(await plan({ organization: 'acme', status: 'active' })).toEqual([
+    `SEARCH targets targets_whole_organization (organization=? AND ${after})`,
+  ]);
+  expect(await plan({ status: 'pending' })).toEqual([
+    `SEARCH targets targets_whole_status (status=? AND ${after})`,
+  ]);
+  expect(await plan({ integration: 'hello' })).toEqual([
+    `SEARCH targets targets_page (integration=? AND level=? AND ${after})`,
+  ]);
+  expect(await plan({ integration: 'hello', status: 'pending' })).toEqual([
+    `SEARCH targets targets_whole_integration_status (integration=? AND status=? AND ${after})`,
+  ]);
+  expect(await plan({ externalId: 'shared', status: 'active' })).toEqual([
+    `SEARCH external_ids external_ids_whole (external_id=? AND ${after})`,
+    'SEARCH targets targets_2 (installation_id=? AND level=?)',
+  ]);
+  expect(await plan({ externalId: 'shared', organization: 'acme', status: 'active' })).toEqual([
+    `SEARCH targets targets_whole_organization (organization=? AND ${after})`,
+    'SEARCH external_ids external_ids_whole (external_id=? AND installation_id=?)',
+  ]);
+  database.close();
+  prepare.mockRestore();
 });

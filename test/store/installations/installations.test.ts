@@ -3,6 +3,7 @@
  */
 
 import { describe, expect, test } from 'vitest';
+import type { InstallationQuery } from '../../../src/host/store/installations/target-rows.ts';
 import type { Store } from '../../../src/host/store/store.ts';
 import type { Actor } from '../../../src/model/actor.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
@@ -108,6 +109,56 @@ test('an organization has at most installationsPerOrganization installations', a
   await expect(into('acme', 'first')).rejects.toMatchObject({ code: 'INSTALLATION_EXISTS' });
   await store.installations.uninstall(wholeInstallation(installationId), BY);
   await into('acme', 'third');
+});
+
+test('installations of all integrations are listed in pages, by what they are asked for', async () => {
+  const store = await temporaryStore();
+  for (const name of ['one', 'two'])
+    await store.registry.publish(publication(PLAIN, { name, visibility: 'public' }), OPERATOR);
+  const ids: Record<string, string> = {};
+  for (const integration of ['one', 'two'])
+    for (const organization of ['acme', 'other', 'third']) {
+      const request = {
+        integration,
+        organization,
+        externalIds: ['shared', `${integration}@${organization}`],
+      };
+      const { installationId } = await store.installations.install(request, BY);
+      ids[`${integration}@${organization}`] = installationId;
+      const below = { installationId, level: 'space', place: 's1', externalIds: ['shared'] } as const;
+      await store.installations.installBelow(below, BY);
+    }
+  await store.installations.pause(wholeInstallation(ids['two@other'] ?? ''), BY);
+  const found = async (where: Omit<InstallationQuery, 'limit'>) => {
+    const listed: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await store.installations.list({ ...where, limit: 2, cursor });
+      listed.push(...page.items.map(({ installationId }) => installationId));
+      cursor = page.next;
+    } while (cursor !== undefined);
+    return listed;
+  };
+  const of = (...words: string[]) => words.map((word) => ids[word]).sort();
+  const [one, two] = [
+    ['one@acme', 'one@other', 'one@third'],
+    ['two@acme', 'two@other', 'two@third'],
+  ];
+  for (const externalId of [undefined, 'shared']) {
+    expect(await found({ externalId })).toEqual(of(...one, ...two));
+    expect(await found({ externalId, organization: 'other' })).toEqual(of('one@other', 'two@other'));
+    expect(await found({ externalId, integration: 'one' })).toEqual(of(...one));
+    expect(await found({ externalId, status: 'paused' })).toEqual(of('two@other'));
+    const active = { externalId, status: 'active' } as const;
+    expect(await found(active)).toEqual(of(...one, 'two@acme', 'two@third'));
+    expect(await found({ ...active, organization: 'other' })).toEqual(of('one@other'));
+    expect(await found({ ...active, integration: 'two' })).toEqual(of('two@acme', 'two@third'));
+    expect(await found({ ...active, integration: 'two', organization: 'other' })).toEqual([]);
+    expect(await found({ externalId, integration: 'two', organization: 'other' })).toEqual(of('two@other'));
+  }
+  expect(await found({ externalId: 'one@acme' })).toEqual(of('one@acme'));
+  expect(await found({ externalId: 'one@acme', organization: 'other' })).toEqual([]);
+  expect(await found({ externalId: 'nobody' })).toEqual([]);
 });
 
 describe('an install', () => {

@@ -81,8 +81,10 @@ async function lifeOfInstallations(store: Store): Promise<void> {
   await installations.edit(whole, { externalIds: ['other'] }, {}, OPERATOR);
   await installations.pause(whole, OPERATOR);
   await installations.resume(whole, OPERATOR);
-  for (const more of [{}, { organization: 'mine' }, { externalId: 'other' }])
-    await installations.list({ integration: 'hello', limit: 10, ...more });
+  for (const more of [{}, { organization: 'mine' }, { externalId: 'other' }, { status: 'paused' as const }])
+    for (const where of [{ integration: 'hello' }, {}])
+      for (const page of [{}, { cursor: 'ins_5' }])
+        await installations.list({ ...where, ...more, ...page, limit: 10 });
   await lifecycleEvents.waitingInstallations({ cursor: undefined, limit: 10 });
   await lifecycleEvents.dueInstallations({ cursor: undefined, limit: 10 });
   const event = await claimEvent(store, installationId);

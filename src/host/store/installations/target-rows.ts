@@ -4,7 +4,7 @@
  *
  * Each function runs in the given database or transaction.
  */
-import type { Selectable } from 'kysely';
+import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
 import type { InstallationStatus, Selection, TargetName } from '../../../model/installation.ts';
 import type { Level } from '../../../model/level.ts';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
@@ -256,43 +256,67 @@ export async function readTargetByEndpoint(
 }
 
 export interface InstallationQuery extends PageRequest {
-  readonly integration: string;
+  /** Only of this integration. */
+  readonly integration?: string | undefined;
   /** Only this organization's. */
   readonly organization?: string | undefined;
   /** Only this installation. */
   readonly installationId?: string | undefined;
+  /** Only those in this state. */
+  readonly status?: InstallationStatus | undefined;
   /** Only those with this external id. */
   readonly externalId?: string | undefined;
 }
+
+/** As the partial indexes have it: with a value that is bound, SQLite would not use them. */
+const WHOLE = sql.lit<Level>('organization');
 
 /** Installations in organizations, sorted by id. */
 export async function listInstallations(
   database: Database,
   query: InstallationQuery,
 ): Promise<Page<Installation>> {
-  const { integration, organization, installationId, externalId, cursor, limit } = query;
-  let select = database
-    .selectFrom('targets')
-    .selectAll()
-    .where('integration', '=', integration)
-    .where('level', '=', 'organization');
-  if (organization !== undefined) select = select.where('organization', '=', organization);
-  if (installationId !== undefined) select = select.where('installation_id', '=', installationId);
-  if (externalId !== undefined) {
-    const carriers = database
-      .selectFrom('external_ids')
-      .select('installation_id')
-      .where('integration', '=', integration)
-      .where('level', '=', 'organization')
-      .where('external_id', '=', externalId);
-    select = select.where('installation_id', 'in', carriers);
-  }
-  if (cursor !== undefined) select = select.where('installation_id', '>', cursor);
+  const { integration, organization, installationId, status, externalId, cursor, limit } = query;
+  let select = (externalId === undefined ? database.selectFrom('targets') : ofExternalId(database, query))
+    .selectAll('targets')
+    .where('targets.level', '=', WHOLE);
+  if (integration !== undefined) select = select.where('targets.integration', '=', integration);
+  if (organization !== undefined) select = select.where('targets.organization', '=', organization);
+  if (installationId !== undefined) select = select.where('targets.installation_id', '=', installationId);
+  // An expression: the few of an organization or an external id are read, not all in this state.
+  const isFew = organization !== undefined || externalId !== undefined;
+  if (status !== undefined)
+    select = select.where(isFew ? sql`targets.status || ''` : sql.ref('targets.status'), '=', status);
+  // In the table that is read first.
+  const id = sql.ref<string>(
+    `${isFew && organization === undefined ? 'external_ids' : 'targets'}.installation_id`,
+  );
+  if (cursor !== undefined) select = select.where(id, '>', cursor);
   // An organization has one at most. Attack: with an order, SQLite would search for it through
   // those of all organizations.
-  if (organization === undefined) select = select.orderBy('installation_id');
+  if (organization === undefined || integration === undefined) select = select.orderBy(id);
   const rows = await select.limit(limit + 1).execute();
   return page(rows, limit, (row) => row.installation_id, installationOf);
+}
+
+/**
+ * Targets with an external id. Attack: an id that an integration gave to all its installations.
+ * Those of one organization are few, so they are read first. SQLite keeps the order of the join,
+ * and searches the second table by an id that stands on the left.
+ */
+function ofExternalId(
+  database: Database,
+  { integration, organization, externalId = '' }: InstallationQuery,
+): SelectQueryBuilder<Tables, 'targets', {}> {
+  const [carrier, target] = ['external_ids.installation_id', 'targets.installation_id'] as const;
+  const both =
+    organization === undefined
+      ? database.selectFrom('external_ids').crossJoin('targets').whereRef(target, '=', carrier)
+      : database.selectFrom('targets').crossJoin('external_ids').whereRef(carrier, '=', target);
+  const carriers = both
+    .where('external_ids.level', '=', WHOLE)
+    .where('external_ids.external_id', '=', externalId);
+  return integration === undefined ? carriers : carriers.where('external_ids.integration', '=', integration);
 }
 
 export interface BelowQuery extends PageRequest {

@@ -20,7 +20,7 @@ import { DISABLING_REASONS, WEBHOOK_STATES } from '../../../database/tables.ts';
 import type { Installation } from '../../../store/installations/target-rows.ts';
 import type { WebhookHealth } from '../../../store/webhooks/webhook-health-rows.ts';
 import { PAGE_QUERY } from '../lists.ts';
-import { closed, isoTime, named, Organization, optional, Place, Time } from '../schemas.ts';
+import { closed, isoTime, Name, named, Organization, optional, Place, Time } from '../schemas.ts';
 
 const ExternalId = Type.String({
   minLength: 1,
@@ -44,6 +44,17 @@ const Properties = (description: string) =>
 /** Query of the lists at each level. */
 export const InstallationsQuery = Type.Object(
   { ...PAGE_QUERY, externalId: Type.Optional(ExternalId) },
+  { additionalProperties: false },
+);
+
+/** Query of the list of the installations of all integrations. */
+export const WhereQuery = Type.Object(
+  {
+    ...InstallationsQuery.properties,
+    organization: Type.Optional(Organization),
+    integration: Type.Optional(Name),
+    status: Type.Optional(Type.Enum([...INSTALLATION_STATUSES])),
+  },
   { additionalProperties: false },
 );
 

@@ -1,7 +1,7 @@
 /**
  * `/v1/integrations/{name}/installations`: install into organizations, spaces and sites, list,
  * read, edit, pause, resume and remove; and the lists of spaces and sites of all installations,
- * `…/spaces` and `…/sites`.
+ * `…/spaces` and `…/sites`. `/v1/installations`: those of all integrations.
  *
  * An organization sees only its own installation, also of integrations that it owns. Code of an
  * integration sees that integration's installations, or only the one that it runs for. The routes
@@ -32,7 +32,7 @@ import { actorOf, holderOf, principalOf } from '../authenticate.ts';
 import type { Control } from '../control.ts';
 import { expectedRevision, IfMatch, IfNoneMatch, isKnown, tagReply } from '../entity-tag.ts';
 import { meantBy } from '../integrations/built-in-names.ts';
-import { longPage, longPageRequest, PageOf, pageAnswer } from '../lists.ts';
+import { longPage, longPageRequest, organizationRead, PageOf, pageAnswer } from '../lists.ts';
 import { route } from '../route.ts';
 import { Name, NoQuery } from '../schemas.ts';
 import {
@@ -46,6 +46,7 @@ import {
   type TargetView,
   VIEWS,
   type ViewDeps,
+  WhereQuery,
 } from './installation-view.ts';
 import {
   countedEdit,
@@ -108,6 +109,23 @@ const ofAll = [
     answer: PageOf(VIEWS.organization),
     handle: async (request, control) =>
       visibleList(control, request, (list) => control.installations.list(list)),
+  }),
+  route({
+    name: 'installations.listWhere',
+    at: 'GET /installations',
+    summary: 'List the installations of all integrations',
+    description: 'By id. An organization sees its own.',
+    query: WhereQuery,
+    answer: PageOf(VIEWS.organization),
+    async handle(request, control) {
+      const { organization: asked, integration: named, status, externalId, ...query } = request.query;
+      const holder = holderOf(request);
+      const organization = organizationRead(holder, asked, 'installations');
+      const integration = named && (await meantBy(control.registry, named, holder.organization));
+      return targetsPage(control, request, longPageRequest(query), (part) =>
+        control.installations.list({ ...part, integration, organization, status, externalId }),
+      );
+    },
   }),
 ];
 
