@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { prebuilt } from '../../src/own-files.ts';
+import { TOKENS } from '../ui/src/tokens.ts';
 
 const SOURCE = fileURLToPath(new URL('./src/', import.meta.url));
 
@@ -54,6 +55,6 @@ export async function buildPage(): Promise<PageFiles> {
   });
   return {
     script: result.outputFiles[0]?.text ?? '',
-    style: await readFile(`${SOURCE}page.css`, 'utf8'),
+    style: `:root {\n  ${TOKENS}\n}\n${await readFile(`${SOURCE}page.css`, 'utf8')}`,
   };
 }

@@ -8,9 +8,9 @@ import {
   readPlace,
   readSize,
 } from '../../../packages/components/src/drawing/frame-message.ts';
-import { addressUrl, linkUrl, webUrl } from '../../../packages/components/src/drawing/urls.ts';
-import { choicesUrl, matching } from '../../../packages/components/src/elements/choices.ts';
+import { addressUrl, choicesUrl, linkUrl, webUrl } from '../../../packages/components/src/drawing/urls.ts';
 import { LIMITS } from '../../../packages/components/src/limits.ts';
+import { matching } from '../../../packages/ui/src/choices.ts';
 import { readChoicePage, readChoices } from '../../../src/model/contentkit/choice-page.ts';
 import { DEFINITIONS, ELEMENTS } from '../../../src/model/contentkit/contentkit.ts';
 import { checkDrawing } from '../../../src/model/contentkit/contentkit-check.ts';

@@ -74,7 +74,8 @@ const IMPORTED_BY: Readonly<Record<string, RegExp>> = {
   'src/cli/': new RegExp(`^(${SHARED}|packages/(client/src/index|sdk/declarations)\\.ts$)`),
   'packages/sdk/': new RegExp(`^(${SHARED}|sandbox/)`),
   'packages/client/': new RegExp(`^(${SHARED}|sandbox/sdk/)`),
-  'packages/components/': new RegExp(`^(${SHARED})`),
+  'packages/ui/': /^$/,
+  'packages/components/': new RegExp(`^(${SHARED}|packages/ui/)`),
   'packages/testing/': new RegExp(`^(${SHARED}|packages/client/src/)`),
 };
 const layerOf = (path: string): number =>

@@ -2,6 +2,7 @@
  * The URLs that a drawing may lead to. The service checks them in drawings; a value of client state
  * was never checked, so each URL is checked again where it is used.
  */
+import { type AskedPage, choicePageUrl } from '../../../../src/model/contentkit/choice-page.ts';
 import { isObject, member, textMember } from './json.ts';
 
 /**
@@ -42,4 +43,13 @@ export function addressUrl(value: unknown): string | undefined {
     if (typeof text === 'string' || typeof text === 'number' || typeof text === 'boolean')
       url.searchParams.set(name, String(text));
   return webUrl(url.href);
+}
+
+/**
+ * The URL of a page of choices. @param address `options.url`, with its bindings resolved
+ * @returns undefined if it is no web URL
+ */
+export function choicesUrl(address: unknown, page: AskedPage): string | undefined {
+  const base = addressUrl(address);
+  return base === undefined ? undefined : choicePageUrl(base, page);
 }

@@ -1,13 +1,14 @@
 /** `button`, and the note of an action that failed. */
+
+import { Icon } from '../../../ui/src/icons.tsx';
+import { useFieldAttributes } from '../../../ui/src/widgets.tsx';
 import { textMember } from '../drawing/json.ts';
 import type { Failure } from '../session/component-session.ts';
-import { Icon } from '../ui/icons.tsx';
 import {
   type ElementProps,
   label,
   useDisabled,
   useDynamicText,
-  useFieldAttributes,
   usePress,
   useProgress,
   useScope,

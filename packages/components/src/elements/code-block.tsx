@@ -1,4 +1,5 @@
 /** `codeblock`: code to read, or with `state` to edit. */
+import { useFieldAttributes } from '../../../ui/src/widgets.tsx';
 import { cutLines, cutText } from '../drawing/cut-text.ts';
 import { isObject, member, textMember } from '../drawing/json.ts';
 import { LIMITS } from '../limits.ts';
@@ -10,7 +11,6 @@ import {
   textOf,
   typing,
   useDynamic,
-  useFieldAttributes,
   usePress,
   useProgress,
   useScope,

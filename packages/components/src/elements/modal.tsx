@@ -1,8 +1,8 @@
 /** `modal`, in a window above the page or, where the component itself is one, in its place. */
 import { useId } from 'preact/hooks';
+import { Icon } from '../../../ui/src/icons.tsx';
 import { textMember } from '../drawing/json.ts';
 import { givenReturnValue } from '../session/stage.ts';
-import { Icon } from '../ui/icons.tsx';
 import { Children } from './children.tsx';
 import { type ElementProps, label, useScope } from './scope.ts';
 import { Remark } from './text.tsx';
@@ -18,7 +18,7 @@ export function Modal({ node }: ElementProps) {
       <div class="modal-head">
         <div>
           {title !== undefined && (
-            <h2 class="modal-title" id={titleId} dir="auto">
+            <h2 class="window-title" id={titleId} dir="auto">
               {title}
             </h2>
           )}

@@ -33,22 +33,6 @@ export function useScope(): Scope {
   return scope;
 }
 
-/** What an `input` tells the field in it: the ids of its label and its remark. */
-export interface FieldScope {
-  readonly fieldId: string;
-  readonly labelId: string;
-  readonly hintId: string | undefined;
-}
-const FieldContext = createContext<FieldScope | undefined>(undefined);
-export const FieldProvider = FieldContext.Provider;
-
-/** Attributes of a control that name and describe it. @param name without an `input` around it */
-export function useFieldAttributes(name: string): Record<string, string | undefined> {
-  const field = useContext(FieldContext);
-  if (field === undefined) return { 'aria-label': name };
-  return { id: field.fieldId, 'aria-labelledby': field.labelId, 'aria-describedby': field.hintId };
-}
-
 /** An attribute that is a short text. */
 export function label(node: DrawnNode, name: string): string | undefined {
   const text = textMember(node.attributes, name);

@@ -1,8 +1,8 @@
 /** Elements that hold others: `block`, `configuration`, stacks, `box`, `card`, and `divider`. */
 import { useId } from 'preact/hooks';
+import { Icon } from '../../../ui/src/icons.tsx';
 import { isObject, listMember, member, numberMember, textMember } from '../drawing/json.ts';
 import { LIMITS } from '../limits.ts';
-import { Icon } from '../ui/icons.tsx';
 import { FailureNote } from './button.tsx';
 import { Children } from './children.tsx';
 import { type ElementProps, label, usePress, useProgress, useScope } from './scope.ts';

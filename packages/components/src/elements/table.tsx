@@ -7,7 +7,7 @@ import type { DrawnNode } from '../drawing/drawn-tree.ts';
 import { Button } from './button.tsx';
 import { keyOf } from './children.tsx';
 import { CodeBlock } from './code-block.tsx';
-import { Field } from './field.tsx';
+import { Input } from './field.tsx';
 import { Image, InlineImage } from './image.tsx';
 import { Markdown } from './markdown.tsx';
 import { Modal } from './modal.tsx';
@@ -41,7 +41,7 @@ const ELEMENTS: ReadonlyMap<string, FunctionComponent<ElementProps>> = new Map<
   ['image', Image],
   ['card', Card],
   ['button', Button],
-  ['input', Field],
+  ['input', Input],
   ['textinput', TextInput],
   ['select', Select],
   ['switch', Switch],

@@ -1,17 +1,9 @@
 /** `textinput`: a field for text, with one line or several. */
-import type { PartialInputHTMLAttributes } from 'preact';
+import { TextLine, useFieldAttributes } from '../../../ui/src/widgets.tsx';
 import { cutText } from '../drawing/cut-text.ts';
 import { member, textMember } from '../drawing/json.ts';
 import { LIMITS } from '../limits.ts';
-import {
-  type ElementProps,
-  label,
-  textOf,
-  typing,
-  useDisabled,
-  useFieldAttributes,
-  useScope,
-} from './scope.ts';
+import { type ElementProps, label, textOf, typing, useDisabled, useScope } from './scope.ts';
 
 export function TextInput({ node }: ElementProps) {
   const { session, stage } = useScope();
@@ -38,21 +30,9 @@ export function TextInput({ node }: ElementProps) {
       {member(node.attributes, 'multiline') === true ? (
         <textarea rows={4} {...attributes} />
       ) : (
-        <Line type={textMember(node.attributes, 'inputType')} attributes={attributes} />
+        <TextLine type={textMember(node.attributes, 'inputType')} attributes={attributes} />
       )}
       {tooLong && <span class="cut">{stage.words.editedTooLong}</span>}
     </>
   );
-}
-
-interface LineProps {
-  readonly type: string | undefined;
-  readonly attributes: Omit<PartialInputHTMLAttributes<HTMLInputElement>, 'type' | 'role' | 'list'>;
-}
-
-/** Attack: a field that the browser fills with the password or the address of the user. */
-function Line({ type, attributes }: LineProps) {
-  if (type === 'password') return <input type="password" autocomplete="new-password" {...attributes} />;
-  if (type === 'email') return <input type="email" autocomplete="off" {...attributes} />;
-  return <input type="text" autocomplete="off" {...attributes} />;
 }

@@ -1,14 +1,8 @@
 /** `switch`, `radio` and `checkbox`. */
+import { useFieldAttributes } from '../../../ui/src/widgets.tsx';
 import { member, objectMember, textMember } from '../drawing/json.ts';
 import { FailureNote } from './button.tsx';
-import {
-  type ElementProps,
-  useDisabled,
-  useFieldAttributes,
-  usePress,
-  useProgress,
-  useScope,
-} from './scope.ts';
+import { type ElementProps, useDisabled, usePress, useProgress, useScope } from './scope.ts';
 
 interface Toggle {
   readonly chosen: boolean;

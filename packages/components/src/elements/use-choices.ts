@@ -9,17 +9,13 @@ import {
   type ChoicePage,
   readChoicePage,
 } from '../../../../src/model/contentkit/choice-page.ts';
+import type { AskedChoices, OfferedChoices } from '../../../ui/src/choices.ts';
+import { choicesUrl } from '../drawing/urls.ts';
 import { LIMITS } from '../limits.ts';
-import { choicesUrl } from './choices.ts';
 import { useScope } from './scope.ts';
 
-interface Loaded {
-  readonly choices: readonly Choice[];
-  /** What is chosen, with names that the endpoint gave, though no page that was read has it. */
-  readonly selected: readonly Choice[];
+interface Loaded extends OfferedChoices {
   readonly after: Pick<ChoicePage, 'next' | 'nextPage'> | undefined;
-  readonly loading: boolean;
-  readonly failed: boolean;
 }
 
 const NOTHING: Loaded = { choices: [], selected: [], after: undefined, loading: false, failed: false };
@@ -29,11 +25,8 @@ const TYPING_MS = 200;
 /** What tells pages apart. The service answers its own pages at its own scheme, whatever was asked. */
 const pageKey = (url: string): string => url.replace(/^https?:/, '');
 
-/** @param isUnnamed whether something is chosen whose name is not known */
-export function useChoices(
-  address: unknown,
-  { search, open, isUnnamed }: { search: string; open: boolean; isUnnamed: boolean },
-) {
+/** @param address `options.url`; no web URL has no choices */
+export function useChoices(address: unknown, { search, open, isUnnamed }: AskedChoices): OfferedChoices {
   const { session, stage } = useScope();
   const [loaded, setLoaded] = useState(NOTHING);
   const asked = useRef<AbortController>(undefined);
@@ -80,7 +73,7 @@ export function useChoices(
   // An open list stays as it is when a name becomes known.
   const isNaming = isUnnamed && !open;
   useEffect(() => {
-    if (address === undefined || !(open || (isNaming && stage.mayName()))) return;
+    if (!(open || (isNaming && stage.mayName()))) return;
     const timer = setTimeout(() => void load(undefined, []), search === '' ? 0 : TYPING_MS);
     return () => clearTimeout(timer);
   }, [search, open, isNaming]);

@@ -1,6 +1,7 @@
 /** Draws a stage: the component, the windows of its modals, and the question of a `confirm`. */
 import { useComputed } from '@preact/signals';
-import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useLayoutEffect, useMemo } from 'preact/hooks';
+import { Question, useDialog } from '../../../ui/src/widgets.tsx';
 import { cutText } from '../drawing/cut-text.ts';
 import { textMember } from '../drawing/json.ts';
 import { buttonStyle, FailureNote } from '../elements/button.tsx';
@@ -10,7 +11,7 @@ import { type Scope, ScopeProvider, useScope } from '../elements/scope.ts';
 import { draw } from '../elements/table.tsx';
 import { LIMITS } from '../limits.ts';
 import type { ComponentSession } from '../session/component-session.ts';
-import { givenReturnValue, type Question, type Stage } from '../session/stage.ts';
+import { type Question as AskedQuestion, givenReturnValue, type Stage } from '../session/stage.ts';
 
 export function StageView({ stage }: { stage: Stage }) {
   const question = stage.question.value;
@@ -73,22 +74,6 @@ const isShown = (path: string, paths: ReadonlySet<string> | undefined): boolean 
 /** What has the focus in a modal once it is drawn. */
 const FIRST_FIELD = '.modal-body :is(input, select, textarea, button, a)';
 
-/** Opens a dialog above the page: the browser keeps the focus in it, and gives it back. */
-function useDialog() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => {
-    const opened = dialog.current;
-    const before = opened?.getRootNode() as ShadowRoot | undefined;
-    const focused = before?.activeElement;
-    opened?.showModal();
-    return () => {
-      opened?.close();
-      if (focused instanceof HTMLElement) focused.focus();
-    };
-  }, []);
-  return dialog;
-}
-
 function ModalWindow({ stage, session }: { stage: Stage; session: ComponentSession }) {
   const dialog = useDialog();
   const attributes = session.tree.value?.root.attributes;
@@ -119,40 +104,16 @@ function ModalWindow({ stage, session }: { stage: Stage; session: ComponentSessi
   );
 }
 
-function QuestionWindow({ stage, question }: { stage: Stage; question: Question }) {
-  const dialog = useDialog();
-  const titleId = useId();
-  const textId = useId();
+function QuestionWindow({ stage, question }: { stage: Stage; question: AskedQuestion }) {
   const words = (name: string) => cutText(textMember(question.confirm, name) ?? '', LIMITS.labelChars);
   return (
-    <dialog
-      ref={dialog}
-      role="alertdialog"
-      class="window question"
-      aria-labelledby={titleId}
-      aria-describedby={textId}
-      onCancel={() => question.answer(false)}
-      onClose={() => question.answer(false)}
-    >
-      <h2 class="modal-title" id={titleId} dir="auto">
-        {words('title')}
-      </h2>
-      <p class="text" id={textId} dir="auto">
-        {words('text')}
-      </p>
-      <div class="buttons end">
-        {/* First, so that it has the focus: Enter does not confirm by mistake. */}
-        <button type="button" class="button secondary" onClick={() => question.answer(false)}>
-          {stage.words.cancel}
-        </button>
-        <button
-          type="button"
-          class={buttonStyle(textMember(question.confirm, 'style') ?? 'primary')}
-          onClick={() => question.answer(true)}
-        >
-          <span dir="auto">{words('confirm')}</span>
-        </button>
-      </div>
-    </dialog>
+    <Question
+      title={words('title')}
+      text={words('text')}
+      yes={words('confirm')}
+      no={stage.words.cancel}
+      style={buttonStyle(textMember(question.confirm, 'style') ?? 'primary')}
+      answer={(confirmed) => question.answer(confirmed)}
+    />
   );
 }

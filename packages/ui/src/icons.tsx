@@ -1,4 +1,7 @@
-/** The icons of ContentKit, as paths of 16 × 16. Each stands beside words, and is not read out. */
+/**
+ * The icons, as paths of 16 × 16: those of ContentKit, and those of the widgets. Each stands beside
+ * words, and is not read out.
+ */
 
 const PATHS: ReadonlyMap<string, string> = new Map([
   ['close', 'M4 4l8 8M12 4l-8 8'],
@@ -24,6 +27,10 @@ const PATHS: ReadonlyMap<string, string> = new Map([
   ['eye-off', 'M1 8s2.500-4.500 7-4.500S15 8 15 8s-2.500 4.500-7 4.500S1 8 1 8zM2 14L14 2'],
   ['lock', 'M4 7h8v7H4zM5.500 7V5a2.500 2.500 0 0 1 5 0v2'],
   ['check', 'M3 8.500l3.500 3.500L13 4.500'],
+  ['chevron', 'M4 6l4 4 4-4'],
+  ['copy', 'M6 6h8v8H6zM10 6V2H2v8h4'],
+  ['alert', 'M8 14A6 6 0 1 1 8 2a6 6 0 0 1 0 12zM8 5v3.500M8 11v.1'],
+  ['info', 'M8 14A6 6 0 1 1 8 2a6 6 0 0 1 0 12zM8 7.500v3.500M8 5v.1'],
   ['check-circle', 'M8 14A6 6 0 1 1 8 2a6 6 0 0 1 0 12zM5 8.500l2 2 4-4.500'],
 ]);
 

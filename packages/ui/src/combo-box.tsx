@@ -3,31 +3,43 @@
  * in the flow of the page, so that it covers nothing of the host product.
  */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { Choice } from '../../../../src/model/contentkit/choice-page.ts';
-import { cutText } from '../drawing/cut-text.ts';
-import { textMember } from '../drawing/json.ts';
-import { LIMITS } from '../limits.ts';
-import { Icon } from '../ui/icons.tsx';
-import { matching } from './choices.ts';
-import { type ElementProps, label, textOf, useDisabled, useFieldAttributes, useScope } from './scope.ts';
-import { useChoices } from './use-choices.ts';
+import { type AskedChoices, type Choice, matching, type OfferedChoices } from './choices.ts';
+import { Icon } from './icons.tsx';
+import { useFieldAttributes } from './widgets.tsx';
 
-interface ComboBoxProps extends ElementProps {
-  readonly choices: readonly Choice[];
-  /** `options.url`; undefined where the choices are a list. */
-  readonly address: unknown;
-  readonly multiple: boolean;
-  readonly acceptInput: boolean;
-  readonly value: unknown;
-  readonly change: (value: unknown) => void;
-  readonly busy: boolean;
+/** Words of a combo box itself. */
+export interface ComboWords {
+  readonly open: string;
+  readonly loading: string;
+  readonly unreachable: string;
+  readonly noChoices: string;
+  readonly moreChoices: string;
+  readonly remove: string;
 }
 
-const idsOf = (value: unknown): readonly string[] =>
-  (Array.isArray(value) ? value : [value]).map(textOf).filter((id) => id !== '');
+interface ComboBoxProps {
+  /** Its name where no `Field` is around it. */
+  readonly name: string;
+  readonly placeholder?: string | undefined;
+  readonly disabled?: boolean;
+  readonly busy?: boolean;
+  readonly multiple: boolean;
+  /** Whether a value that is not among the choices may be entered. */
+  readonly acceptInput: boolean;
+  /** Ids of what is chosen: one at most, unless it is `multiple`. */
+  readonly chosen: readonly string[];
+  /** Called at each drawing; may use hooks. */
+  readonly offer: (asked: AskedChoices) => OfferedChoices;
+  readonly change: (value: string | readonly string[]) => void;
+  readonly words: ComboWords;
+}
+
+/** Characters of a search, and of the name of a choice. */
+const TEXT_MAX = 1_000;
+const CHOICES_MAX = 1_000;
 
 export function ComboBox(props: ComboBoxProps) {
-  const { node, multiple, acceptInput, change, value } = props;
+  const { multiple, acceptInput, change, chosen, words } = props;
   const [open, setOpen] = useState(false);
   const [search, setSearch] = useState('');
   const [active, setActive] = useState(-1);
@@ -36,15 +48,13 @@ export function ComboBox(props: ComboBoxProps) {
   const focusField = () => box.current?.querySelector('input')?.focus();
   // A choice that is chosen keeps its name when the list shows others.
   const { current: names } = useRef(new Map<string, string>());
-  const chosen = idsOf(value);
   const isUnnamed = chosen.some((id) => !names.has(id));
-  const remote = useChoices(props.address, { search, open, isUnnamed });
-  for (const { id, label } of [...remote.selected, ...remote.choices])
-    if (chosen.includes(id)) names.set(id, label);
-  const known = props.address === undefined ? props.choices : remote.choices;
+  const offered = props.offer({ search, open, isUnnamed });
+  const { choices: known } = offered;
+  for (const { id, label } of [...offered.selected, ...known]) if (chosen.includes(id)) names.set(id, label);
   const shown = matching(known, search);
   const nameOf = (id: string) =>
-    cutText(known.find((choice) => choice.id === id)?.label ?? names.get(id) ?? id, LIMITS.labelChars);
+    (known.find((choice) => choice.id === id)?.label ?? names.get(id) ?? id).slice(0, TEXT_MAX);
   const close = () => {
     setOpen(false);
     setSearch('');
@@ -52,7 +62,7 @@ export function ComboBox(props: ComboBoxProps) {
   };
   const choose = (id: string) => {
     const name = known.find((choice) => choice.id === id)?.label;
-    if (name !== undefined && names.size < LIMITS.choices) names.set(id, name);
+    if (name !== undefined && names.size < CHOICES_MAX) names.set(id, name);
     if (!multiple) {
       change(id);
       close();
@@ -83,11 +93,11 @@ export function ComboBox(props: ComboBoxProps) {
   const focus = useLeaving(open, leave);
   return (
     <div ref={box} class="combo" {...focus}>
-      {multiple && <Chosen ids={chosen} name={nameOf} remove={choose} />}
+      {multiple && <Chosen ids={chosen} name={nameOf} remove={choose} words={words} />}
       <ComboField {...{ ...props, open, setOpen, search, setSearch, setActive, active, listId, onKeyDown }}>
         {multiple || chosen[0] === undefined ? '' : nameOf(chosen[0])}
       </ComboField>
-      {open && <ComboList {...{ node, shown, chosen, active, choose, remote, listId, focusField }} />}
+      {open && <ComboList {...{ ...props, shown, active, choose, offered, listId, focusField }} />}
     </div>
   );
 }
@@ -144,56 +154,55 @@ interface FieldProps extends ComboBoxProps {
 }
 
 function ComboField(props: FieldProps) {
-  const { node, listId, open, active, search, busy, children: chosen } = props;
-  const disabled = useDisabled(node);
-  const placeholder = label(node, 'placeholder');
-  const key = cutText(textMember(node.attributes, 'state') ?? '', LIMITS.labelChars);
-  const named = useFieldAttributes(placeholder ?? key);
+  const { placeholder, listId, open, active, search, busy = false, children: chosen } = props;
+  const named = useFieldAttributes(placeholder ?? props.name);
   return (
-    <input
-      type="text"
-      role="combobox"
-      class="select"
-      autocomplete="off"
-      dir="auto"
-      {...named}
-      aria-expanded={open}
-      aria-controls={open ? listId : undefined}
-      aria-autocomplete="list"
-      aria-activedescendant={open && active >= 0 ? `${listId}-${active}` : undefined}
-      aria-busy={busy}
-      disabled={disabled}
-      placeholder={placeholder}
-      maxLength={LIMITS.labelChars}
-      value={open ? search : chosen}
-      onClick={() => props.setOpen(true)}
-      onKeyDown={props.onKeyDown}
-      onInput={(event) => {
-        props.setSearch(event.currentTarget.value);
-        props.setActive(-1);
-        props.setOpen(true);
-      }}
-    />
+    <span class="picked">
+      <input
+        type="text"
+        role="combobox"
+        class="select"
+        autocomplete="off"
+        dir="auto"
+        {...named}
+        aria-expanded={open}
+        aria-controls={open ? listId : undefined}
+        aria-autocomplete="list"
+        aria-activedescendant={open && active >= 0 ? `${listId}-${active}` : undefined}
+        aria-busy={busy}
+        disabled={props.disabled ?? false}
+        placeholder={placeholder}
+        maxLength={TEXT_MAX}
+        value={open ? search : chosen}
+        onClick={() => props.setOpen(true)}
+        onKeyDown={props.onKeyDown}
+        onInput={(event) => {
+          props.setSearch(event.currentTarget.value);
+          props.setActive(-1);
+          props.setOpen(true);
+        }}
+      />
+      <Icon name="chevron" />
+    </span>
   );
 }
 
-interface ListProps extends ElementProps {
+interface ListProps extends ComboBoxProps {
   readonly focusField: () => void;
   readonly listId: string;
   readonly shown: readonly Choice[];
-  readonly chosen: readonly string[];
   readonly active: number;
   readonly choose: (id: string) => void;
-  readonly remote: ReturnType<typeof useChoices>;
+  readonly offered: OfferedChoices;
 }
 
-function ComboList({ node, listId, shown, chosen, active, choose, remote, focusField }: ListProps) {
-  const { stage } = useScope();
-  const { loading, failed, more } = remote;
+function ComboList(props: ListProps) {
+  const { listId, shown, chosen, active, choose, words, focusField } = props;
+  const { loading, failed, more } = props.offered;
   return (
     <div class="combo-list">
-      <div role="listbox" id={listId} aria-label={label(node, 'placeholder') ?? stage.words.open}>
-        {shown.map(({ id, label: words, icon }, index) => (
+      <div role="listbox" id={listId} aria-label={props.placeholder ?? words.open}>
+        {shown.map(({ id, label, icon }, index) => (
           <div
             key={id}
             id={`${listId}-${index}`}
@@ -206,14 +215,15 @@ function ComboList({ node, listId, shown, chosen, active, choose, remote, focusF
             onClick={() => choose(id)}
           >
             <Icon name={icon} />
-            {words}
+            {label}
+            {chosen.includes(id) && <Icon name="check" />}
           </div>
         ))}
       </div>
       <div class="combo-note" role="status">
-        {loading && stage.words.loading}
-        {failed && stage.words.unreachable}
-        {!loading && !failed && shown.length === 0 && stage.words.noChoices}
+        {loading && words.loading}
+        {failed && words.unreachable}
+        {!loading && !failed && shown.length === 0 && words.noChoices}
       </div>
       {more !== undefined && (
         <button
@@ -226,7 +236,7 @@ function ComboList({ node, listId, shown, chosen, active, choose, remote, focusF
             more();
           }}
         >
-          {stage.words.moreChoices}
+          {words.moreChoices}
         </button>
       )}
     </div>
@@ -238,18 +248,18 @@ function Chosen(props: {
   ids: readonly string[];
   name: (id: string) => string;
   remove: (id: string) => void;
+  words: ComboWords;
 }) {
-  const { stage } = useScope();
   if (props.ids.length === 0) return null;
   return (
     <ul class="chosen">
-      {props.ids.slice(0, LIMITS.choices).map((id) => (
+      {props.ids.slice(0, CHOICES_MAX).map((id) => (
         <li key={id}>
           <span dir="auto">{props.name(id)}</span>
           <button
             type="button"
             class="button quiet"
-            aria-label={`${stage.words.remove}: ${props.name(id)}`}
+            aria-label={`${props.words.remove}: ${props.name(id)}`}
             onClick={() => props.remove(id)}
           >
             <Icon name="close" />

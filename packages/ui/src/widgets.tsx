@@ -1,0 +1,252 @@
+/**
+ * The widgets that are the browser's own controls in the design's look, and what stands around them.
+ * Text of a tenant is text everywhere: no widget takes markup.
+ */
+import {
+  type ComponentChildren,
+  createContext,
+  type PartialInputHTMLAttributes,
+  type TargetedEvent,
+} from 'preact';
+import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { Choice } from './choices.ts';
+import { Icon } from './icons.tsx';
+
+/** Ids of the label of a control, of what describes it, and whether its value is refused. */
+export interface FieldScope {
+  readonly fieldId: string;
+  readonly labelId: string;
+  readonly describedBy: string | undefined;
+  readonly isInvalid?: boolean;
+}
+const FieldContext = createContext<FieldScope | undefined>(undefined);
+
+/** Attributes of a control that name and describe it. @param name without a `Field` around it */
+export function useFieldAttributes(name: string): Record<string, string | undefined> {
+  const field = useContext(FieldContext);
+  if (field === undefined) return { 'aria-label': name };
+  return {
+    id: field.fieldId,
+    'aria-labelledby': field.labelId,
+    'aria-describedby': field.describedBy,
+    'aria-invalid': field.isInvalid ? 'true' : undefined,
+  };
+}
+
+interface FieldProps {
+  readonly label: string;
+  /** Behind the label, such as that a value may be left out. */
+  readonly note?: string;
+  /** Whether the label stands beside the control, as for a checkbox. */
+  readonly beside?: boolean;
+  /** Whether a press on the label reaches the control. */
+  readonly labelable?: boolean;
+  readonly hint?: ((id: string) => ComponentChildren) | undefined;
+  /** Why the value is refused. */
+  readonly error?: string | undefined;
+  readonly children: ComponentChildren;
+}
+
+/** A control with its label above or beside it, its hint, and below both why it is refused. */
+export function Field({ label, note, beside, labelable = true, hint, error, children }: FieldProps) {
+  const id = useId();
+  const [fieldId, labelId] = [`${id}-field`, `${id}-label`];
+  const hintId = hint && `${id}-hint`;
+  const errorId = error === undefined ? undefined : `${id}-error`;
+  const describedBy = [hintId, errorId].filter((one) => one !== undefined).join(' ') || undefined;
+  const Label = labelable ? 'label' : 'span';
+  return (
+    <div class={beside ? 'field beside' : 'field'}>
+      <Label class="label" id={labelId} {...(labelable && { for: fieldId })} dir="auto">
+        {label}
+        {note !== undefined && <span class="optional"> {note}</span>}
+      </Label>
+      <div class="control">
+        <FieldContext.Provider value={{ fieldId, labelId, describedBy, isInvalid: error !== undefined }}>
+          {children}
+        </FieldContext.Provider>
+      </div>
+      {hintId !== undefined && hint?.(hintId)}
+      {error !== undefined && (
+        <p class="error" id={errorId}>
+          <Icon name="alert" />
+          <span dir="auto">{error}</span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+type LineAttributes = Omit<PartialInputHTMLAttributes<HTMLInputElement>, 'type' | 'role' | 'list'>;
+
+interface TextLineProps {
+  readonly type?: string | undefined;
+  readonly attributes: LineAttributes;
+}
+
+/** Attack: a field that the browser fills with the password or the address of the user. */
+export function TextLine({ type, attributes }: TextLineProps) {
+  if (type === 'password') return <input type="password" autocomplete="new-password" {...attributes} />;
+  if (type === 'email') return <input type="email" autocomplete="off" {...attributes} />;
+  return <input type="text" autocomplete="off" {...attributes} />;
+}
+
+interface PlainSelectProps {
+  readonly named: Readonly<Record<string, unknown>>;
+  readonly choices: readonly Choice[];
+  /** Id of the choice that is chosen. */
+  readonly value: string;
+  /** Words while nothing is chosen. */
+  readonly placeholder: string;
+  /** Whether the choice can be taken back. */
+  readonly clearable?: boolean;
+  readonly change: (id: string | undefined) => void;
+}
+
+/** One choice of a list: the browser's own, which every device knows how to show. */
+export function PlainSelect({ named, choices, value, placeholder, clearable, change }: PlainSelectProps) {
+  const index = choices.findIndex(({ id }) => id === value);
+  // Ids are compared by their place: no text of a tenant becomes a value of the page's form.
+  return (
+    <span class="picked">
+      <select
+        class="select"
+        {...named}
+        value={String(index)}
+        onChange={(event: TargetedEvent<HTMLSelectElement>) =>
+          change(choices[Number(event.currentTarget.value)]?.id)
+        }
+      >
+        {(index === -1 || clearable) && (
+          <option value="-1" disabled={choices.length > 0 && !clearable}>
+            {placeholder}
+          </option>
+        )}
+        {choices.map(({ id, label }, at) => (
+          <option key={id} value={String(at)} dir="auto">
+            {label}
+          </option>
+        ))}
+      </select>
+      <Icon name="chevron" />
+    </span>
+  );
+}
+
+interface CopyFieldProps {
+  readonly named: Readonly<Record<string, unknown>>;
+  readonly value: string;
+  readonly words: { readonly copy: string; readonly copied: string };
+}
+
+/** A text that is read and copied, such as an address. */
+export function CopyField({ named, value, words }: CopyFieldProps) {
+  const [isCopied, setCopied] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  const copy = async () => {
+    field.current?.select();
+    // A page without the right to the clipboard leaves the text selected.
+    await navigator.clipboard?.writeText(value).then(
+      () => setCopied(true),
+      () => undefined,
+    );
+  };
+  return (
+    <span class="copied">
+      <input ref={field} type="text" class="textinput" readOnly {...named} value={value} dir="auto" />
+      <button type="button" class="button" onClick={() => void copy()} onBlur={() => setCopied(false)}>
+        <Icon name={isCopied ? 'check' : 'copy'} />
+        <span role="status">{isCopied ? words.copied : words.copy}</span>
+      </button>
+    </span>
+  );
+}
+
+const TONES = { info: 'info', good: 'check-circle', warn: 'warning', bad: 'alert' } as const;
+
+interface CalloutProps {
+  readonly tone: keyof typeof TONES;
+  /** How it is announced: at once, or when the reader is done. */
+  readonly role?: 'alert' | 'status';
+  readonly children: ComponentChildren;
+}
+
+/** A sentence that the user should not miss. Its icon says with its colour what it is. */
+export const Callout = ({ tone, role, children }: CalloutProps) => (
+  <div class={`callout ${tone}`} {...(role && { role })}>
+    <Icon name={TONES[tone]} />
+    <div>{children}</div>
+  </div>
+);
+
+/** The shape of a form that is being read. @param rows fields */
+export const Skeleton = ({ rows, words }: { readonly rows: number; readonly words: string }) => (
+  <div role="status">
+    <span class="hidden-words">{words}</span>
+    {Array.from({ length: rows }, (_, row) => (
+      <p key={row} class="skeleton" aria-hidden="true">
+        <i />
+        <i />
+      </p>
+    ))}
+  </div>
+);
+
+/** Opens a dialog above the page: the browser keeps the focus in it, and gives it back. */
+export function useDialog() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const opened = dialog.current;
+    const before = opened?.getRootNode() as ShadowRoot | undefined;
+    const focused = before?.activeElement;
+    opened?.showModal();
+    return () => {
+      opened?.close();
+      if (focused instanceof HTMLElement) focused.focus();
+    };
+  }, []);
+  return dialog;
+}
+
+interface QuestionProps {
+  readonly title: string;
+  readonly text: string;
+  readonly yes: string;
+  readonly no: string;
+  /** Class of the button that confirms. */
+  readonly style: string;
+  readonly answer: (confirmed: boolean) => void;
+}
+
+/** Asks before something is done. */
+export function Question({ title, text, yes, no, style, answer }: QuestionProps) {
+  const dialog = useDialog();
+  const [titleId, textId] = [useId(), useId()];
+  return (
+    <dialog
+      ref={dialog}
+      role="alertdialog"
+      class="window question"
+      aria-labelledby={titleId}
+      aria-describedby={textId}
+      onCancel={() => answer(false)}
+      onClose={() => answer(false)}
+    >
+      <h2 class="window-title" id={titleId} dir="auto">
+        {title}
+      </h2>
+      <p class="text" id={textId} dir="auto">
+        {text}
+      </p>
+      <div class="buttons end">
+        {/* First, so that it has the focus: Enter does not confirm by mistake. */}
+        <button type="button" class="button secondary" onClick={() => answer(false)}>
+          {no}
+        </button>
+        <button type="button" class={style} onClick={() => answer(true)}>
+          <span dir="auto">{yes}</span>
+        </button>
+      </div>
+    </dialog>
+  );
+}
