@@ -4,10 +4,15 @@
  * line.
  */
 import cluster from 'node:cluster';
-import { ConfigError, configHelp } from './host/config.ts';
-import { serve } from './host/serve.ts';
-import { serviceLog, standardOutput } from './host/service-log.ts';
-import { plainText } from './model/plain-text.ts';
+import { enableCompileCache } from 'node:module';
+import { KEPT } from './own-files.ts';
+
+// Before the first import of the service: half of a start is to compile its files.
+if (KEPT !== undefined) enableCompileCache(KEPT);
+const { ConfigError, configHelp } = await import('./host/config.ts');
+const { serve } = await import('./host/serve.ts');
+const { serviceLog, standardOutput } = await import('./host/service-log.ts');
+const { plainText } = await import('./model/plain-text.ts');
 
 const EXIT_USAGE = 2;
 

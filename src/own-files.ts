@@ -5,7 +5,10 @@
  * below `node_modules`, so the package has the same folders in JavaScript. It has no sources and no
  * compiler: `npm run packages` builds the texts, and the package carries them.
  */
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
@@ -17,6 +20,13 @@ const PREBUILT = new URL('../prebuilt/', import.meta.url);
  * anybody may publish there.
  */
 export const ARCHIVES = new URL(EXTENSION === '.ts' ? '../dist/' : '../packages/', import.meta.url);
+
+/**
+ * Folder of what a clone makes once and starts with from then on; absent in the npm package. Who
+ * may write to it may write to the packages beside it, and `npm ci` removes both.
+ */
+export const KEPT: string | undefined =
+  EXTENSION === '.ts' ? fileURLToPath(new URL('../node_modules/.cache/annex/', import.meta.url)) : undefined;
 
 /** The program `annex`. */
 export const PROGRAM = fileURLToPath(
@@ -52,3 +62,54 @@ export const programPath = (name: string, from: string): string =>
 /** A text that the package carries. @returns undefined in a clone, where it is built */
 export const prebuilt = (file: keyof typeof PREBUILT_FILES): string | undefined =>
   EXTENSION === '.ts' ? undefined : readFileSync(new URL(PREBUILT_FILES[file], PREBUILT), 'utf8');
+
+/** What was built of files, with a digest of each of them. */
+interface Kept<T> {
+  readonly made: Readonly<Record<string, string>>;
+  readonly value: T;
+}
+
+/**
+ * The value that an earlier start has built of the same files, or builds it. A file that changes
+ * meanwhile, or a folder that cannot be written to, keeps nothing.
+ *
+ * @param path of the file that keeps it
+ * @param build adds each file that it reads
+ */
+export async function builtOnce<T>(path: string, build: (files: Set<string>) => Promise<T>): Promise<T> {
+  const kept = await readFile(path, 'utf8')
+    .then(async (text) => {
+      const { made, value } = JSON.parse(text) as Kept<T>;
+      return JSON.stringify(await digests(Object.keys(made))) === JSON.stringify(made)
+        ? { value }
+        : undefined;
+    })
+    // None, half of one, or of a file that is no more.
+    .catch(() => undefined);
+  if (kept !== undefined) return kept.value;
+  const since = Date.now();
+  const files = new Set<string>();
+  const value = await build(files);
+  await keep(path, { made: await digests([...files].sort()), value }, since).catch(() => undefined);
+  return value;
+}
+
+async function keep<T>(path: string, kept: Kept<T>, since: number): Promise<void> {
+  for (const file of Object.keys(kept.made)) if ((await stat(file)).mtimeMs >= since) return;
+  await mkdir(dirname(path), { recursive: true });
+  // By rename: another start reads it at any time.
+  const written = `${path}.${process.pid}`;
+  await writeFile(written, JSON.stringify(kept));
+  await rename(written, path);
+}
+
+async function digests(paths: readonly string[]): Promise<Record<string, string>> {
+  const digest = async (path: string) =>
+    [
+      path,
+      createHash('sha256')
+        .update(await readFile(path))
+        .digest('hex'),
+    ] as const;
+  return Object.fromEntries(await Promise.all(paths.map(digest)));
+}

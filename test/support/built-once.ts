@@ -1,6 +1,6 @@
 /**
- * Results that are built once in a run of the tests and shared by all files: the sources of cells,
- * the bundler. The first file that needs one builds it.
+ * Results that are built once in a run of the tests and shared by all files. The first file that
+ * needs one builds it.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ let sources: Promise<CellSources> | undefined;
 
 /** The sources that cells run. */
 export function cellSources(): Promise<CellSources> {
-  sources ??= builtOnce('cell-sources.json', makeCellSources);
+  sources ??= makeCellSources();
   return sources;
 }
 
