@@ -179,6 +179,17 @@ export const ERRORS = {
     'integration',
     'The component threw; its log has the reason, the message too if the integration exposes it.',
   ),
+  CALL_UNKNOWN: row(
+    404,
+    'caller',
+    'The manifest of the active version has no call of this name; the message lists those it has.',
+  ),
+  CALL_REFUSED: row(
+    400,
+    'integration',
+    'The code refused a call of the product with a message for it. The status is its own, from 400 to 499.',
+  ),
+  CALL_FAILED: row(502, 'integration', 'The code failed at a call of the product; its log has the reason.'),
   ANSWER_INVALID: row(
     502,
     'integration',

@@ -94,6 +94,17 @@ export interface TaskEvent extends Delivered<'task'> {
   };
 }
 
+/** The product asks the installation: a call of the manifest. */
+export interface CallEvent extends EventBase<'call'> {
+  /** Name of the call in the manifest. */
+  readonly call: string;
+  /** What the product sent. */
+  readonly input: CallInput;
+}
+
+/** What the product sends with a call. Nothing has checked it. */
+export type CallInput = Readonly<Record<string, unknown>>;
+
 /** Content of a source is to be computed. */
 export interface ContentComputeEvent
   extends EventBase<'content_compute_revision' | 'content_compute_document'> {

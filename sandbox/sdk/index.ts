@@ -50,6 +50,8 @@ export type {
 export type {
   Action,
   Auth,
+  CallEvent,
+  CallInput,
   ContentComputeEvent,
   FetchEvent,
   ProductEvent,
@@ -63,9 +65,15 @@ export type {
   VisitorAuthenticationEvent,
 } from './event.ts';
 export { ExposableError } from './exposable-error.ts';
-export { createIntegration, type Integration, type IntegrationDefinition } from './integration.ts';
+export {
+  type CallHandler,
+  createIntegration,
+  type Integration,
+  type IntegrationDefinition,
+} from './integration.ts';
 export type {
   AccountConfiguration,
+  CallName,
   ComponentId,
   Configuration,
   ManifestTypes,

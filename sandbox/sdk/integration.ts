@@ -13,6 +13,8 @@ import type { Context } from './context.ts';
 import { deliveryOf } from './deliver-to.ts';
 import { type Envelope, EnvelopeError, readEnvelope } from './envelope.ts';
 import type {
+  CallEvent,
+  CallInput,
   ContentComputeEvent,
   FetchEvent,
   PublishedScriptEvent,
@@ -22,7 +24,7 @@ import type {
   VisitorAuthenticationEvent,
 } from './event.ts';
 import { ExposableError } from './exposable-error.ts';
-import type { AccountConfiguration, Configuration } from './manifest-types.ts';
+import type { AccountConfiguration, CallName, Configuration } from './manifest-types.ts';
 import { RetryAfter } from './retry-after.ts';
 import type { RunStorage } from './storage.ts';
 
@@ -40,6 +42,14 @@ type EventHandler<Event, C extends Configuration> = (
   event: Event,
   context: Context<C>,
 ) => Promise<unknown> | unknown;
+
+/**
+ * Answers a call of the product: what it returns is sent as JSON. Of a method, so that an author
+ * may state the type of the input.
+ */
+export type CallHandler<C extends Configuration = AccountConfiguration> = {
+  handle(input: CallInput, context: Context<C>): Awaitable<unknown>;
+}['handle'];
 
 /**
  * The parameter of `createIntegration`; every member is optional.
@@ -72,6 +82,13 @@ export interface IntegrationDefinition<C extends Configuration = AccountConfigur
    * throws is called again by the retries of the manifest.
    */
   readonly task?: EventHandler<TaskEvent, C>;
+  /**
+   * Name of a call of the manifest → its handler. The host product asks, with
+   * `annex.installations.call(…)`, and gets what the handler returns as JSON
+   * (docs/contract/calls.md#calls-of-the-product). An `ExposableError` is for the product to read;
+   * of any other error it learns that there is one.
+   */
+  readonly calls?: { readonly [Name in CallName]?: CallHandler<C> };
   /** Results of `createContentSource`, each with a `sourceId` of its own. */
   readonly contentSources?: readonly ContentSource[];
   /** Results of `createComponent`, each with a `componentId` of its own. */
@@ -150,6 +167,7 @@ interface Routes {
   readonly fetch: IntegrationDefinition['fetch'];
   readonly components: ReadonlyMap<string, Component>;
   readonly contentSources: ReadonlyMap<string, ContentSource>;
+  readonly calls: ReadonlyMap<string, CallHandler<AccountConfiguration>>;
   /** Members of the definition that are named after their event. */
   readonly named: ReadonlyMap<string, EventHandler<object, AccountConfiguration>>;
   readonly events: ReadonlyMap<string, readonly EventHandler<object, AccountConfiguration>[]>;
@@ -161,7 +179,7 @@ const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const KNOWN_METHOD = /^(?:DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT)$/i;
 /** Without this check, a misspelt key would publish without an error and never be called. */
 const KEYS: readonly string[] = [
-  ...['fetch', 'components', 'events', 'contentSources'],
+  ...['fetch', 'components', 'events', 'contentSources', 'calls'],
   ...['fetch_published_script', 'fetch_visitor_authentication', 'task'],
 ];
 /** Those that are named after the event that they handle. */
@@ -203,7 +221,15 @@ function readDefinition(definition: IntegrationDefinition): Routes {
     check(functions, `events.${name} must be a function or an array of functions`);
     byName.set(name, handlers);
   }
-  return { fetch, components: byId, contentSources, named, events: byName };
+  const calls = readCalls(definition.calls);
+  return { fetch, components: byId, contentSources, calls, named, events: byName };
+}
+
+function readCalls(calls: IntegrationDefinition['calls'] = {}): Routes['calls'] {
+  check(isObject(calls), 'calls must be an object from the name of a call to its handler');
+  for (const [name, handler] of Object.entries(calls))
+    check(typeof handler === 'function', `calls.${name} must be a function`);
+  return new Map(Object.entries(calls as Record<string, CallHandler>));
 }
 
 function readContentSources(list: IntegrationDefinition['contentSources'] = []): Map<string, ContentSource> {
@@ -239,6 +265,8 @@ async function answer(routes: Routes, envelope: Envelope, execution: Execution):
       case 'content_compute_revision':
       case 'content_compute_document':
         return await answerContent(routes, event as ContentComputeEvent, context);
+      case 'call':
+        return await answerCall(routes, event as CallEvent, context);
       default:
         return await answerEvent(routes, event, context);
     }
@@ -328,6 +356,12 @@ async function answerWithResponse(
   throw new TypeError(
     `The handler of "${event.type}" must return a Response, got ${returned === null ? null : typeof returned}`,
   );
+}
+
+async function answerCall({ calls }: Routes, { call, input }: CallEvent, context: Context) {
+  const handler = calls.get(call);
+  if (handler === undefined) return text(`Integration has no handler of the call "${call}"`, 404);
+  return Response.json((await handler(input, context)) ?? null);
 }
 
 async function answerContent(

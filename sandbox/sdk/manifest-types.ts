@@ -15,6 +15,7 @@ export type Configuration = Readonly<Record<string, unknown>>;
  * - `account`, `space`, `site`: the configuration of each level, with every required property
  * - `secrets`: name → value
  * - `components`: the component ids that the manifest names
+ * - `calls`: the names of its calls
  */
 // biome-ignore lint/suspicious/noEmptyInterface: a type alias cannot be merged from another file.
 export interface ManifestTypes {}
@@ -36,6 +37,9 @@ export type Secrets = Declared<'secrets', Readonly<Record<string, string>>>;
 
 /** An id of a component: editors offer those of the manifest, and any other is allowed. */
 export type ComponentId = Declared<'components', never> | (string & {});
+
+/** A name of a call: one of the manifest, where there are generated types. */
+export type CallName = Declared<'calls', string>;
 
 type NamesOf<Levels> = Levels extends unknown ? keyof Levels : never;
 type ValueOf<Levels, Name> = Levels extends unknown

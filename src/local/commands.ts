@@ -4,6 +4,7 @@
  */
 import type { Command, CommandGroup } from '../cli/command.ts';
 import { api } from '../cli/commands/api.ts';
+import { ask } from '../cli/commands/ask.ts';
 import { call } from '../cli/commands/call.ts';
 import { completionsOf } from '../cli/commands/completions.ts';
 import { configure } from '../cli/commands/configure.ts';
@@ -51,6 +52,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   secrets,
   call,
   render,
+  ask,
   trigger,
   eventTypes,
   logs,

@@ -26,7 +26,7 @@ const DESCRIPTION_CHARS_MAX = 2_048;
 const SAMPLE_BYTES_MAX = 64 * 1024;
 
 /** Types that the specification and Annex define. No declared type ever has such a name. */
-const DEFINED: ReadonlySet<string> = new Set([...HANDLED_EVENTS, ...NOTICE_TYPES, 'fetch']);
+const DEFINED: ReadonlySet<string> = new Set([...HANDLED_EVENTS, ...NOTICE_TYPES, 'fetch', 'call']);
 /** Further names of Annex's own events begin so. */
 const DEFINED_BEGINNING = /^annex\./;
 

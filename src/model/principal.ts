@@ -207,5 +207,8 @@ export const mayReadEvents = (principal: Principal, organization: string): boole
  */
 export const mayIntrospect = (principal: Principal): boolean => isPlatform(principal);
 
+/** Ask the code of an installation on behalf of the product. */
+export const mayAskCode = (principal: Principal): boolean => isPlatform(principal);
+
 /** Send envelopes for any endpoint. */
 export const maySendEnvelopes = (principal: Principal): boolean => isPlatform(principal);

@@ -8,6 +8,7 @@ import type { IsolateLimits } from '../protocol/wire.ts';
 import type { Environment } from './environment.ts';
 import type { InstallationStatus, TargetName } from './installation.ts';
 import type { EndpointLevel } from './level.ts';
+import type { DeclaredCall } from './manifest/declared-call.ts';
 import type { EgressHosts } from './manifest/egress-hosts.ts';
 import type { Schedule } from './manifest/schedule.ts';
 import type { WebhookDeclaration } from './manifest/webhook.ts';
@@ -94,8 +95,22 @@ export interface Target {
   readonly handlerRetries?: RetrySchedule;
   /** What the service queues for it by itself; absent where there is nothing. */
   readonly schedules?: readonly Schedule[];
+  /** What the product may ask it; absent where there is nothing. */
+  readonly calls?: readonly DeclaredCall[];
   /** Secrets that verify the signatures of envelopes for this endpoint. */
   readonly signingSecrets: readonly string[];
+}
+
+/** The target with less time for its calls; the target itself if its limits are lower already. */
+export function withinTime<T extends Pick<Target, 'limits'>>(target: T, ms: number): T {
+  const { callWallMs, firstByteMs } = target.limits;
+  if (firstByteMs <= ms && callWallMs <= ms) return target;
+  const limits = {
+    ...target.limits,
+    callWallMs: Math.min(callWallMs, ms),
+    firstByteMs: Math.min(firstByteMs, ms),
+  };
+  return { ...target, limits };
 }
 
 /** Names one endpoint: a target of an installation, or the integration as a whole. */

@@ -73,7 +73,9 @@ ${bodies.join('\n')}}
 
 function methodText(method: Method): string {
   const { verb, httpMethod, path, operation } = method;
-  const answer = `${method.answer}${method.mayBeUnchanged ? ' | undefined' : ''}`;
+  // What code of an integration answers has the type that its caller names.
+  const isOfCode = method.answer === 'unknown';
+  const answer = `${isOfCode ? 'Answer' : method.answer}${method.mayBeUnchanged ? ' | undefined' : ''}`;
   const given = argumentsOf(method);
   const parts = [
     ...partText(
@@ -87,7 +89,8 @@ function methodText(method: Method): string {
     ...(operation['x-idempotent-by'] ? [`idempotentBy: ${listText(operation['x-idempotent-by'])}`] : []),
     'options',
   ];
-  const implementation = `${verb}(${parametersText(given)}): Reply<${answer}> {
+  const types = isOfCode ? '<Answer = unknown>' : '';
+  const implementation = `${verb}${types}(${parametersText(given)}): Reply<${answer}> {
 return this.#requests.send('${httpMethod}', '${path}', { ${parts.join(', ')} });
 }
 `;

@@ -992,18 +992,39 @@ export class InstallationsRoutes {
    * @param source `sourceId` of a content source.
    * `POST /v1/integrations/{name}/installations/{id}/content-sources/{source}/compute`
    */
-  computeContent(
+  computeContent<Answer = unknown>(
     integration: string,
     installationId: string,
     source: string,
     body: Computation,
     options?: Options,
-  ): Reply<unknown> {
+  ): Reply<Answer> {
     return this.#requests.send(
       'POST',
       '/v1/integrations/{name}/installations/{id}/content-sources/{source}/compute',
       { path: { name: integration, id: installationId, source }, body, options },
     );
+  }
+
+  /**
+   * Ask an installation what its code answers. The manifest declares the calls. A call ends
+   * when its client disconnects.
+   *
+   * @param call `name` of a call of the manifest.
+   * `POST /v1/integrations/{name}/installations/{id}/calls/{call}`
+   */
+  call<Answer = unknown>(
+    integration: string,
+    installationId: string,
+    call: string,
+    body: CallInput,
+    options?: Options,
+  ): Reply<Answer> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/calls/{call}', {
+      path: { name: integration, id: installationId, call },
+      body,
+      options,
+    });
   }
 
   /**
@@ -1667,18 +1688,41 @@ export class SpacesRoutes {
    * `POST
    *   /v1/integrations/{name}/installations/{id}/spaces/{space}/content-sources/{source}/compute`
    */
-  computeContent(
+  computeContent<Answer = unknown>(
     integration: string,
     installationId: string,
     space: string,
     source: string,
     body: Computation,
     options?: Options,
-  ): Reply<unknown> {
+  ): Reply<Answer> {
     return this.#requests.send(
       'POST',
       '/v1/integrations/{name}/installations/{id}/spaces/{space}/content-sources/{source}/compute',
       { path: { name: integration, id: installationId, space, source }, body, options },
+    );
+  }
+
+  /**
+   * Ask an installation in a space what its code answers. The manifest declares the calls. A
+   * call ends when its client disconnects.
+   *
+   * @param space Id of a space or a site of the host product.
+   * @param call `name` of a call of the manifest.
+   * `POST /v1/integrations/{name}/installations/{id}/spaces/{space}/calls/{call}`
+   */
+  call<Answer = unknown>(
+    integration: string,
+    installationId: string,
+    space: string,
+    call: string,
+    body: CallInput,
+    options?: Options,
+  ): Reply<Answer> {
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/calls/{call}',
+      { path: { name: integration, id: installationId, space, call }, body, options },
     );
   }
 }
@@ -2226,18 +2270,41 @@ export class SitesRoutes {
    * `POST
    *   /v1/integrations/{name}/installations/{id}/sites/{site}/content-sources/{source}/compute`
    */
-  computeContent(
+  computeContent<Answer = unknown>(
     integration: string,
     installationId: string,
     site: string,
     source: string,
     body: Computation,
     options?: Options,
-  ): Reply<unknown> {
+  ): Reply<Answer> {
     return this.#requests.send(
       'POST',
       '/v1/integrations/{name}/installations/{id}/sites/{site}/content-sources/{source}/compute',
       { path: { name: integration, id: installationId, site, source }, body, options },
+    );
+  }
+
+  /**
+   * Ask an installation in a site what its code answers. The manifest declares the calls. A
+   * call ends when its client disconnects.
+   *
+   * @param site Id of a space or a site of the host product.
+   * @param call `name` of a call of the manifest.
+   * `POST /v1/integrations/{name}/installations/{id}/sites/{site}/calls/{call}`
+   */
+  call<Answer = unknown>(
+    integration: string,
+    installationId: string,
+    site: string,
+    call: string,
+    body: CallInput,
+    options?: Options,
+  ): Reply<Answer> {
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/calls/{call}',
+      { path: { name: integration, id: installationId, site, call }, body, options },
     );
   }
 }
@@ -2949,6 +3016,11 @@ export interface BlocksUnfurlAnswer {
    * unless the code declines.
    */
   readonly canAccessVisitorClaims?: boolean | undefined;
+}
+
+/** What the code gets, of any members. */
+export interface CallInput {
+  readonly [member: string]: unknown;
 }
 
 export interface Checked {
@@ -4945,6 +5017,18 @@ export interface ErrorStatuses {
    * it.
    */
   readonly RENDER_FAILED: 502;
+  /**
+   * The manifest of the active version has no call of this name; the message lists those it
+   * has.
+   */
+  readonly CALL_UNKNOWN: 404;
+  /**
+   * The code refused a call of the product with a message for it. The status is its own, from
+   * 400 to 499.
+   */
+  readonly CALL_REFUSED: 400;
+  /** The code failed at a call of the product; its log has the reason. */
+  readonly CALL_FAILED: 502;
   /** The integration answered with another status, size or type of body than the call needs. */
   readonly ANSWER_INVALID: 502;
   /** No installed block unfurls the URL: keep the link. */

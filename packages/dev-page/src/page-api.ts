@@ -37,6 +37,8 @@ export type SessionView =
       /** Types of events that it may receive. */
       readonly events: readonly string[];
       readonly hasSchedules: boolean;
+      /** Calls of the manifest that the product may make. */
+      readonly calls: readonly { readonly name: string; readonly description?: string }[];
     };
 
 export interface ComponentView {

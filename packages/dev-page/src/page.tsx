@@ -1,5 +1,6 @@
 /** The page of `annex dev`: the part of a host product that an integration sees, simulated. */
 import { render } from 'preact';
+import { CallsView } from './calls-view.tsx';
 import { ComponentsView } from './components-view.tsx';
 import { ConfigurationsView } from './configuration-view.tsx';
 import { EndpointView } from './endpoint-view.tsx';
@@ -34,6 +35,7 @@ function Page() {
             <ConfigurationsView />
             <EventsView />
             <SchedulesView />
+            <CallsView />
             <EndpointView />
             <StoredView />
           </>

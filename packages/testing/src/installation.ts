@@ -134,6 +134,17 @@ export class Installation {
   }
 
   /**
+   * Asks the installation, as the backend of the host product does.
+   *
+   * @param call name of a call of the manifest
+   * @returns what its handler has returned
+   */
+  call<Answer = unknown>(call: string, input: Values = {}): Promise<Answer> {
+    const { installations } = this.#deps.annex;
+    return this.#step(() => installations.call<Answer>(this.#integration, this.id, call, input));
+  }
+
+  /**
    * Posts an event of the host product for this installation.
    *
    * @returns what became of its deliveries

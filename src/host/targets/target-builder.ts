@@ -104,6 +104,7 @@ export class TargetBuilder {
       ...(handles && { handles: new Set(handles) }),
       ...handlerRetries(manifest, handles !== undefined),
       ...schedulesOf(manifest, own.level),
+      ...(manifest.calls && { calls: manifest.calls }),
     };
   }
 

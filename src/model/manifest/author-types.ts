@@ -29,7 +29,7 @@ const LEVELS = ['account', 'space', 'site'] as const;
 const CREDENTIALS = `import('@annex/sdk').OAuthCredentials`;
 
 /** The members of a manifest that types are generated from. */
-export type TypedManifest = Pick<Manifest, 'name' | 'blocks' | 'configurations' | 'secrets'>;
+export type TypedManifest = Pick<Manifest, 'name' | 'blocks' | 'configurations' | 'secrets' | 'calls'>;
 
 /** An event type of the product, by its declaration. */
 export interface TypedEvent {
@@ -45,7 +45,7 @@ export interface TypedEvent {
  * @param events event types that the product has declared
  */
 export function authorTypes(
-  { name, blocks, configurations, secrets }: TypedManifest,
+  { name, blocks, configurations, secrets, calls }: TypedManifest,
   events: readonly TypedEvent[] = [],
 ): string {
   const components = [
@@ -56,6 +56,7 @@ export function authorTypes(
     ...LEVELS.flatMap((level) => configurationMember(level, configurations[level])),
     `secrets: Readonly<Record<${union(Object.keys(secrets))}, string>>;`,
     `components: ${union(components)};`,
+    ...(calls ? [`calls: ${union(calls.map((call) => call.name))};`] : []),
   ];
   return [
     ...comment([

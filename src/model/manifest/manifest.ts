@@ -11,6 +11,7 @@ import { INTEGRATION_NAME, ORGANIZATION_ID, PLAIN_INTEGRATION_NAME } from '../id
 import { isError, type Problem } from '../problem.ts';
 import { CONFIGURATIONS, type Configurations } from './configuration.ts';
 import { CONTENT_SECURITY_POLICY } from './content-security-policy.ts';
+import { CALLS } from './declared-call.ts';
 import { EGRESS_HOSTS_MAX, egressHostFault } from './egress-hosts.ts';
 import {
   byDefault,
@@ -147,6 +148,7 @@ const MEMBERS = {
     ),
   ),
   schedules: optional(SCHEDULES),
+  calls: optional(CALLS),
   // `withEnvironment` has put the members of the chosen one in place.
   envs: optional<never>({ schema: ENVIRONMENTS, read: () => undefined }),
 };

@@ -295,7 +295,7 @@ const ASKING = [
   /^POST \/v1\/integrations\/check$/,
   /\/completions$/,
   /\/render$/,
-  /\/(visitor-authentication|content-sources\/\{source\}\/compute)$/,
+  /\/(visitor-authentication|content-sources\/\{source\}\/compute|calls\/\{call\})$/,
   /\/blocks\//,
   // A lease and a spent state last for minutes and are never shown; a lost connection is a notice.
   /\/credentials\/(lease|states|lost)/,

@@ -159,6 +159,7 @@ function installed(path: string): Record<string, string> {
     [`POST ${path}/render`]: '++-+- FFFF calls',
     [`GET ${path}/render`]: '++-+- FFFF',
     [`POST ${path}/content-sources/{source}/compute`]: '++-+- FFFF calls',
+    [`POST ${path}/calls/{call}`]: '++FFF FFFF calls',
   };
 }
 
@@ -203,6 +204,7 @@ const bodyOf = (route: string): unknown => {
     return {};
   if (route === 'POST /v1/deliveries/replay') return { installation: mine?.id };
   if (route.endsWith('/visitor-authentication')) return {};
+  if (route.endsWith('/calls/{call}')) return {};
   if (route.endsWith('/compute')) return { type: 'content_compute_revision' };
   if (route === 'POST /v1/integrations/{name}/render')
     return { componentId: 'none', installationId: mine?.id };
@@ -217,9 +219,10 @@ const SHOW_TOKENS = `import { createContentSource, createIntegration } from '@an
 export default createIntegration({
   contentSources: [createContentSource({ sourceId: 'none', getRevision: () => ({}), getPageDocument: () => ({}) })],
   fetch: (request, { environment }) => Response.json(environment.apiTokens),
+  calls: { none: () => ({}) },
   events: { space_view() {} },
 });`;
-const MORE = 'target: all\nsecrets:\n  KEY: value\n';
+const MORE = 'target: all\ncalls: [{name: none}]\nsecrets:\n  KEY: value\n';
 
 let service: TestService;
 let [mine, sibling, foreign]: (Installed | undefined)[] = [];
@@ -231,6 +234,7 @@ const values: Record<string, string> = {
   version: '2',
   secret: 'OLD',
   source: 'none',
+  call: 'none',
   schedule: 'none',
   lease: 'none',
   key: 'none',

@@ -18,6 +18,7 @@ const MANIFEST = manifestOf(
   `blocks:
   - { id: counter, title: Counter, description: Counts. }
   - { id: link, title: Link, urlUnfurl: ['https://boards.example.com'] }
+calls: [{ name: total, description: Adds. }]
 configurations:
   account:
     properties:
@@ -47,6 +48,7 @@ const link = createComponent({
 });
 export default createIntegration({
   components: [counter, link],
+  calls: { total: ({ of }) => ({ total: of.reduce((sum, each) => sum + each) }) },
   async fetch(request, { environment, storage }) {
     await storage.put('greeted', 'a value that the page does not show');
     return new Response('greets ' + environment.installation.configuration.greeting);
@@ -105,6 +107,13 @@ describe('the page', needs('chromium'), () => {
     expect(await stored.textContent()).not.toContain('a value');
     await stored.getByRole('button', { name: 'Delete greeted' }).click();
     await stored.getByText('Of the installation: 0 keys').waitFor();
+  });
+
+  test('a call is made as the product makes it, and its answer is shown', async () => {
+    const calls = page.getByRole('region', { name: 'Calls' });
+    await calls.getByLabel('The input, as JSON').fill('{"of":[1,2]}');
+    await calls.getByRole('button', { name: 'Call total' }).click();
+    await calls.getByText('"total": 3').waitFor();
   });
 
   test('a block is inserted from the menu, and from a pasted URL', async () => {

@@ -20,8 +20,9 @@ for (const signature of ['${header}', '${header}', 't=1,v1=00'])
 `;
 
 test('each example runs, and prints what it is for', async () => {
-  const service = await startTestService();
-  await service.publishFixture('hello');
+  const types = join(ROOT, 'fixtures/invoicing/event-types.yaml');
+  const service = await startTestService({ flags: ['--event-types', types] });
+  for (const name of ['hello', 'invoicing']) await service.publishFixture(name);
   const folder = await mkdtemp(join(tmpdir(), 'annex-client-readme-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const examples = [...read('packages/client/README.md').matchAll(/^```ts\n(.*?)^```$/gms)].map(
@@ -44,6 +45,7 @@ test('each example runs, and prints what it is for', async () => {
   expect(stdout.trim().split('\n')).toEqual([
     'active',
     "{ greeting: 'Hi' }",
+    '[]',
     "{ eventId: 'content-r-1', deliveries: 0 }",
     '409 INSTALLATION_EXISTS',
     'handled',

@@ -92,6 +92,17 @@ test('the operator sees which keys are kept, and no value', async () => {
   expect((await ask(annex, 'GET', `${at()}/storage/invoice%2F${SPACE}%2FR-1`)).status).toBe(403);
 });
 
+test('is asked what a customer owes', async () => {
+  const asked = (json: object) => ask(annex, 'POST', `${at()}/calls/owed`, { token: annex.platform, json });
+  await handled(await post('invoice.sent', { ...invoice('R-9'), customer: 'Mill' }));
+  expect(await asked({ customer: 'Mill' })).toMatchObject({
+    ...{ status: 200, body: { customer: 'Mill', owed: ['€120.00'] } },
+  });
+  expect(await asked({})).toMatchObject({ status: 400, body: { error: { code: 'CALL_REFUSED' } } });
+  await handled(await post('invoice.paid', { ...invoice('R-9'), customer: 'Mill' }));
+  expect((await asked({ customer: 'Mill' })).body).toEqual({ customer: 'Mill', owed: [] });
+});
+
 test('reports each Monday at nine', async () => {
   const { body } = await ask(annex, 'GET', `${at()}/schedules`);
   const [{ id, nextRunAt }] = body['items'] as [{ id: string; nextRunAt: string }];

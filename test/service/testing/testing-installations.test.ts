@@ -33,6 +33,26 @@ test('a step includes the work after the answer, and its log lines', async () =>
   expect(installation.logs).toMatchObject([{ level: 'info', text: 'done later' }]);
 });
 
+test('a call of the product is a step, and its fault is an error', async () => {
+  const source = `import { createIntegration, ExposableError } from '@annex/sdk';
+  export default createIntegration({
+    calls: {
+      double({ of }, context) {
+        if (of === undefined) throw new ExposableError('Say of what');
+        context.waitUntil(Promise.resolve().then(() => console.log('doubled')));
+        return { doubled: 2 * of };
+      },
+    },
+  });`;
+  const app = await load(await folderOf(source, 'scopes: []\ncalls: [{name: double}]\n'));
+  const installation = await app.install();
+  const { doubled } = await installation.call<{ doubled: number }>('double', { of: 4 });
+  expect(doubled).toBe(8);
+  expect(installation.logs).toMatchObject([{ text: 'doubled' }]);
+  await expect(installation.call('double')).rejects.toThrow('Say of what');
+  await expect(installation.call('halve')).rejects.toThrow('has no call "halve"');
+});
+
 test('each install is of an organization of its own, with its configuration and secrets', async () => {
   const source = `import { createIntegration } from '@annex/sdk';
   export default createIntegration({

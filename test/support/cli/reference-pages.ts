@@ -30,7 +30,7 @@ const TASKS = [
     file: 'observe.md',
     title: 'Call it and look',
     about: 'Requests, drawings and events for what is installed, its log, and what it has stored.',
-    commands: ['call', 'render', 'trigger', 'event-types', 'logs', 'tail', 'storage'],
+    commands: ['call', 'render', 'ask', 'trigger', 'event-types', 'logs', 'tail', 'storage'],
   },
   {
     file: 'deliveries.md',

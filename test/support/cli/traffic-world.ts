@@ -13,6 +13,7 @@ organization: acme
 visibility: public
 scopes: [space:content:read]
 blocks: [{ id: count, title: Count }]
+calls: [{ name: echo }]
 schedules: [{ id: yearly, cron: '0 0 1 1 *', timezone: Europe/Berlin }]
 script: index.tsx
 `;
@@ -32,6 +33,7 @@ export default createIntegration({
     console.log('was called with ' + request.method);
     return new Response('answered ' + text, { headers: { 'x-busy': 'yes' } });
   },
+  calls: { echo: (input) => ({ echoed: input }) },
   task: () => console.log('ran'),
   events: { space_content_updated: ({ revisionId }) => console.warn('saw ' + revisionId) },
 });`;

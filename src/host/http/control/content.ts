@@ -1,6 +1,6 @@
 /**
- * The routes that have an integration make something for a site or a space of the host product
- * (docs/contract/published-scripts.md):
+ * The routes by which the host product has an integration make something
+ * (docs/contract/published-scripts.md), or asks it (docs/contract/calls.md#calls-of-the-product):
  *
  * - `…/sites/{site}/script`: the published script of a site, for a product that serves it itself.
  *   The public listener serves the same bytes.
@@ -10,6 +10,8 @@
  * - `…/content-sources/{source}/compute`: computes the pages of a content source, or the document
  *   of one page. The product's members of the event are passed to the code, and the JSON of its
  *   answer back. The host reads neither, and keeps nothing.
+ * - `…/calls/{call}`: what the product asks an installation, by a name that its manifest declares.
+ *   The input and the JSON of the answer are passed on in the same way.
  */
 import type { FastifyReply } from 'fastify';
 import Type from 'typebox';
@@ -18,11 +20,14 @@ import { HOP_BY_HOP } from '../../../model/hop-by-hop.ts';
 import { jsonForm } from '../../../model/json-text.ts';
 import { LEVELS } from '../../../model/level.ts';
 import { limitError } from '../../../model/limit-met.ts';
-import { eventIds, type Target } from '../../../model/target.ts';
+import { callMs } from '../../../model/manifest/declared-call.ts';
+import { mayAskCode } from '../../../model/principal.ts';
+import { eventIds, type Target, withinTime } from '../../../model/target.ts';
 import { boundedBody } from '../../calls/bounded-body.ts';
 import { outcomeError } from '../../calls/outcome.ts';
 import { SCRIPT_SCOPE } from '../../calls/published-scripts.ts';
 import { nestedCaller } from '../client-caller.ts';
+import { requires } from './authenticate.ts';
 import type { Control } from './control.ts';
 import { IfNoneMatch, isKnownTag } from './entity-tag.ts';
 import {
@@ -170,16 +175,81 @@ const sourceRoutes = LEVELS.map((level) =>
       const { source } = request.params;
       // The ids are the host's. Attack: a product's client that names another installation.
       const event = { ...request.body, eventId: request.id, ...eventIds(target), source, sourceId: source };
-      const used = Buffer.byteLength(JSON.stringify(event));
-      const { envelopePartBytes: max } = target.limits;
-      if (used > max) throw limitError('REQUEST_TOO_LARGE', { name: 'envelopePartBytes', max, used });
+      requireFitting(event, target);
       const answer = await answerOf(control, reply, target, { event, bytesMax: ANSWER_BYTES_MAX });
       return reply.type('application/json; charset=utf-8').send(await json(event.type, answer));
     },
   }),
 );
 
-export const CONTENT_ROUTES = [scriptRoute, ...visitRoutes, ...sourceRoutes];
+const CallInput = Type.Object(
+  {},
+  {
+    title: 'CallInput',
+    description: 'What the code gets, of any members.',
+    additionalProperties: true,
+  },
+);
+
+/** Sent as the code has written it. */
+const CallAnswer = Type.Unsafe<Buffer>(Type.Unknown({ description: "The integration's JSON." }));
+
+const CallName = Type.String({ ...Source, description: '`name` of a call of the manifest.' });
+
+const callRoutes = LEVELS.map((level) =>
+  route({
+    name: `${TARGET_TAGS[level]}.call`,
+    at: `POST ${TARGET_PATHS[level]}/calls/:call`,
+    summary: `Ask ${TARGET_NOUNS[level]} what its code answers`,
+    description: 'The manifest declares the calls. A call ends when its client disconnects.',
+    // Attack: a tenant whose answer the code would take for one to the product.
+    rights: requires(mayAskCode, 'Calls of the product need a platform token'),
+    rate: 'calls',
+    params: { ...TARGET_PARAMS[level], call: CallName },
+    query: NoQuery,
+    body: CallInput,
+    bodyBytesMax: ({ envelopePartBytes }) => envelopePartBytes,
+    answer: CallAnswer,
+    async handle(request, control, reply) {
+      const { call } = request.params;
+      const target = await callableTarget(control, request, targetNameOf(request, level));
+      const declared = target.calls?.find(({ name }) => name === call);
+      if (declared === undefined) throw unknownCall(target, call);
+      const event = { eventId: request.id, type: 'call', ...eventIds(target), call, input: request.body };
+      requireFitting(event, target);
+      const ms = callMs(declared);
+      const timed = ms === undefined ? target : withinTime(target, ms);
+      const answer = await answerOf(control, reply, timed, { event, bytesMax: CALL_BYTES_MAX });
+      return reply.type('application/json; charset=utf-8').send(await answered(call, answer));
+    },
+  }),
+);
+
+/** Largest answer to the product. */
+const CALL_BYTES_MAX = 1024 * 1024;
+
+/** Names that the message lists. */
+const CALLS_SHOWN = 20;
+
+function unknownCall({ integration, calls = [] }: Target, call: string): AnnexError {
+  const shown = calls.slice(0, CALLS_SHOWN).map(({ name }) => `"${name}"`);
+  const known = shown.length === 0 ? 'its manifest has none' : `its manifest has ${shown.join(', ')}`;
+  return new AnnexError('CALL_UNKNOWN', `"${integration}" has no call "${call}"; ${known}.`);
+}
+
+/** @returns the body, which is JSON @throws AnnexError CALL_REFUSED, CALL_FAILED, ANSWER_INVALID */
+async function answered(call: string, answer: IntegrationAnswer): Promise<Buffer> {
+  const { status, body } = answer;
+  // Only the SDK's text of an `ExposableError` is for callers.
+  const reason = status === 200 ? '' : reasonIn(body);
+  if (status >= 400 && status < 500 && reason !== '')
+    throw new AnnexError('CALL_REFUSED', `The integration refused "${call}"${reason}`, { status });
+  if (status >= 500)
+    throw new AnnexError('CALL_FAILED', `"${call}" failed; the log of the installation has the reason.`);
+  return json('call', answer);
+}
+
+export const CONTENT_ROUTES = [scriptRoute, ...visitRoutes, ...sourceRoutes, ...callRoutes];
 
 /** @returns the body, which is JSON @throws AnnexError ANSWER_INVALID */
 async function json(type: string, { status, body }: IntegrationAnswer): Promise<Buffer> {
@@ -210,6 +280,12 @@ interface CodeEvent {
   readonly eventId: string;
   readonly type: string;
   readonly [member: string]: unknown;
+}
+
+/** @throws AnnexError REQUEST_TOO_LARGE */
+function requireFitting(event: CodeEvent, { limits: { envelopePartBytes: max } }: Target): void {
+  const used = Buffer.byteLength(JSON.stringify(event));
+  if (used > max) throw limitError('REQUEST_TOO_LARGE', { name: 'envelopePartBytes', max, used });
 }
 
 interface IntegrationAnswer {

@@ -94,6 +94,13 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
           ? annex.integrations.runSchedule(integration, String(id))
           : annex.schedules.run(integration, installation.id, String(id));
       },
+      ask: async ({ call, input }) => {
+        const { integration, installation } = live();
+        const body = input as JsonObject;
+        return {
+          answer: await annex.installations.call(integration, installation.id, String(call), body),
+        };
+      },
       unfurl: async ({ url }) => {
         const { organization } = live().installation;
         return annex.request('POST', '/v1/blocks/unfurl', {
@@ -135,6 +142,7 @@ function stateOf(live: Live | undefined): JsonObject {
     })),
     events: eventsOf(live),
     hasSchedules: manifest.schedules !== undefined,
+    calls: (manifest.calls ?? []).map(({ name, description }) => ({ name, description })),
   };
 }
 

@@ -63,6 +63,27 @@ export const TRAFFIC_CASES: readonly CommandCase[] = [
     ],
   },
   {
+    command: 'ask',
+    success: (world) => at(world, ['ask', 'busy', 'echo', '--input', '{"a":[1]}']),
+    shows: /"echoed": \{\n {4}"a": \[\n {6}1/,
+    failures: [
+      strange(['ask', 'busy', 'echo']),
+      nowhere(['ask', 'busy', 'echo']),
+      notInstalled(['ask', 'busy@nobody', 'echo']),
+      refused(
+        'an input that is no JSON',
+        ['ask', 'busy', 'echo', '--input', '5'],
+        /--input is not a JSON object/,
+      ),
+      {
+        title: 'a call that the manifest does not have',
+        run: (world) => at(world, ['ask', 'busy', 'ehco']),
+        code: 1,
+        says: /has no call "ehco"; its manifest has "echo"/,
+      },
+    ],
+  },
+  {
     command: 'trigger',
     success: (world) =>
       at(world, ['trigger', 'space_content_updated', 'busy', '-f', 'revisionId=r9', '--wait']),

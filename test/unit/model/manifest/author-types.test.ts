@@ -38,6 +38,8 @@ configurations:
       retries: { type: string }
 secrets:
   CLIENT_SECRET: \${{ env.CLIENT_SECRET }}
+calls:
+  - { name: invoice.total }
 `;
 
 function manifestOf(yaml: string): Manifest {
@@ -100,6 +102,20 @@ describe('with its types, code that agrees with the manifest compiles', () => {
     const found = await complaints(good);
     expect(found).toEqual(good.map(() => undefined));
   });
+});
+
+test('a handler of a call has a name of the manifest, and the input that its author states', async () => {
+  const code = (name: string, input: string) => `import { createIntegration } from '@annex/sdk';
+export default createIntegration({ calls: { '${name}': (${input}) => ({ total: id }) } });`;
+  const folder = await AuthorFolder.make({
+    'platform-manifest.yaml': MANIFEST,
+    'stated.ts': code('invoice.total', '{ id }: { id: string }'),
+    'loose.ts': code('invoice.total', '{ id }'),
+    'misspelt.ts': code('invoice.totals', '{ id }'),
+  });
+  expect(await folder.types()).toMatchObject({ code: 0 });
+  const findings = await folder.compile();
+  expect([...new Set(findings.map(({ file }) => file))]).toEqual(['misspelt.ts']);
 });
 
 describe('with its types, code that does not agree fails to compile', () => {

@@ -21,7 +21,7 @@ import { completionPath } from '../../../../model/configuration-form.ts';
 import { configurationAt } from '../../../../model/installation.ts';
 import { LEVELS, type Level } from '../../../../model/level.ts';
 import { limitError, limitSentence } from '../../../../model/limit-met.ts';
-import type { Target } from '../../../../model/target.ts';
+import { type Target, withinTime } from '../../../../model/target.ts';
 import { unknownTarget } from '../../../../model/unknown-name-errors.ts';
 import { boundedBody } from '../../../calls/bounded-body.ts';
 import type { CallResponse } from '../../../calls/call.ts';
@@ -123,7 +123,8 @@ async function complete(
   const caller = nestedCaller(reply, limits);
   const headers = { accept: 'application/json' };
   const event = fetchEvent(id, target, { method: 'GET', pathAndQuery, headers });
-  const timedTarget = withCompletionTime(target, limits.completionMs);
+  // A user waits.
+  const timedTarget = withinTime(target, limits.completionMs);
   const refused = (why: string, error = new AnnexError('COMPLETIONS_INVALID', why)): AnnexError => {
     observer.log(target, id, 'error', `The options of "${property}" were refused: ${why}`);
     return error;
@@ -146,21 +147,6 @@ async function complete(
   });
   if (read.ok) return read.options;
   throw refused(`The integration answered with ${read.fault}.`);
-}
-
-/**
- * The target with less time for its call, because a user waits; the target itself if its limits are
- * lower already.
- */
-function withCompletionTime(target: Target, completionMs: number): Target {
-  const { callWallMs, firstByteMs } = target.limits;
-  if (firstByteMs <= completionMs && callWallMs <= completionMs) return target;
-  const limits = {
-    ...target.limits,
-    callWallMs: Math.min(callWallMs, completionMs),
-    firstByteMs: Math.min(firstByteMs, completionMs),
-  };
-  return { ...target, limits };
 }
 
 async function readAnswer({ status, body }: CallResponse): Promise<ReturnType<typeof readCompletions>> {
