@@ -2,7 +2,15 @@
  * One installation of the integration under test. Each step resolves when all that it has begun is
  * done, `waitUntil` and the deliveries that are due included: what a test reads next is complete.
  */
-import type { Annex, Delivery, LogLine, PostedEvent, Schedule, StoredKey } from '../../client/src/index.ts';
+import type {
+  Annex,
+  DeclaredEvent,
+  Delivery,
+  LogLine,
+  PostedEvent,
+  Schedule,
+  StoredKey,
+} from '../../client/src/index.ts';
 import { Component, type Values } from './component.ts';
 import { type Duration, milliseconds } from './duration.ts';
 import type { Mocks, SentRequest } from './fetch-table.ts';
@@ -32,11 +40,24 @@ export interface RenderOptions {
   readonly userId?: string;
 }
 
+/** The events of the specification. */
+type DefinedEvent = Exclude<PostedEvent, DeclaredEvent>;
+
 /** Members of an event, without its type and its organization. */
-export type EventMembers<Type extends PostedEvent['type']> = Omit<
-  Extract<PostedEvent, { type: Type }>,
+export type EventMembers<Type extends DefinedEvent['type']> = Omit<
+  Extract<DefinedEvent, { type: Type }>,
   'type' | 'organization' | 'installationId'
 >;
+
+/** Members of an event of a declared type; each may be left out. */
+export interface DeclaredMembers {
+  /** It has to fit the schema of the type; by default the sample of the type. */
+  readonly data?: unknown;
+  /** Where it happened; by default the first place of the installation that the type is of. */
+  readonly space?: string;
+  readonly site?: string;
+  readonly eventId?: string;
+}
 
 interface Parts {
   readonly annex: Annex;
@@ -62,6 +83,8 @@ export class Installation {
   #logs: readonly LogLine[] = [];
   #deliveries: readonly Delivery[] = [];
   #storedKeys: readonly StoredKey[] = [];
+  /** The first space and the first site that it was installed into. */
+  readonly #places: { space?: string; site?: string } = {};
   #shown: Component | undefined;
   #isClosed = false;
 
@@ -145,18 +168,38 @@ export class Installation {
   }
 
   /**
-   * Posts an event of the host product for this installation.
+   * Posts an event of the host product for this installation: of a type of the specification, or of
+   * one that `load()` has declared.
    *
    * @returns what became of its deliveries
+   * @throws AnnexError `EVENT_DATA_INVALID` where data does not fit the schema of its type;
+   *   `problems` has a JSON pointer for each
    */
-  async emit<Type extends PostedEvent['type']>(
+  emit<Type extends DefinedEvent['type']>(
     type: Type,
     members: EventMembers<Type>,
-  ): Promise<readonly Delivery[]> {
+  ): Promise<readonly Delivery[]>;
+  emit(type: string, members?: DeclaredMembers): Promise<readonly Delivery[]>;
+  async emit(type: string, members?: object): Promise<readonly Delivery[]> {
     const { organization, id } = this;
-    const event = { type, organization, installationId: id, ...members } as unknown as PostedEvent;
+    const sample = await this.#sampleOf(type);
+    const event = { type, organization, installationId: id, ...sample, ...members } as PostedEvent;
     const posted = await this.#step(() => this.#deps.annex.events.post(event));
     return this.#deliveries.filter(({ eventId }) => 'eventId' in posted && eventId === posted.eventId);
+  }
+
+  /** The members of an event that its declaration has; none for a type that was not declared. */
+  async #sampleOf(type: string): Promise<DeclaredMembers> {
+    const { items } = await this.#deps.annex.eventTypes.list();
+    const declared = items.find((one) => one.type === type);
+    if (declared === undefined) return {};
+    const { level, sample = {} } = declared;
+    const { space, site } = this.#places;
+    return {
+      data: sample,
+      ...(level === 'space' && space !== undefined && { space }),
+      ...(level === 'site' && site !== undefined && { site }),
+    };
   }
 
   /** Sets properties of its configuration; null unsets one. The others stay. */
@@ -178,6 +221,8 @@ export class Installation {
     await this.#step(async () => {
       const { urls } = await ('space' in place ? spaces.create(...at, place) : sites.create(...at, place));
       outbound.addEndpoint(urls.publicEndpoint);
+      if ('space' in place) this.#places.space ??= place.space;
+      else this.#places.site ??= place.site;
       const edit = { configuration };
       await ('space' in place
         ? spaces.update(...at, place.space, edit)

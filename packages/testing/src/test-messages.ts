@@ -44,6 +44,8 @@ export type TestRequest =
       readonly ask: 'publish';
       readonly folder: string;
       readonly secrets: Readonly<Record<string, string>>;
+      /** A file of event types, and its name for messages; declared before. */
+      readonly eventTypes?: { readonly name: string; readonly text: string };
     }
   /** Waits until no call is in flight and no delivery is due, and writes the logs. */
   | { readonly ask: 'settle' }

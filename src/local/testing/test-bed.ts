@@ -40,6 +40,8 @@ class TestBed {
   readonly #annex: Annex;
   readonly #time: TestTime;
   readonly #end: () => Promise<void>;
+  /** The event types that were declared last, as a file has them. */
+  #declared: string | undefined;
   /** By the content of the folder. */
   readonly #published = new Map<string, Promise<PublishedFolder>>();
 
@@ -81,7 +83,10 @@ class TestBed {
 
   /** Does what a test kit asks. @returns what the answer has, as JSON */
   async do(request: TestRequest): Promise<unknown> {
-    if (request.ask === 'publish') return this.publish(request.folder, request.secrets);
+    if (request.ask === 'publish') {
+      if (request.eventTypes !== undefined) await this.declare(request.eventTypes);
+      return this.publish(request.folder, request.secrets);
+    }
     if (request.ask === 'settle') return this.settle();
     return this.advance(request.ms);
   }
@@ -104,6 +109,23 @@ class TestBed {
     this.#published.set(key, published);
     published.catch(() => this.#published.delete(key));
     return published;
+  }
+
+  /**
+   * Declares event types of the product. A type that was declared otherwise is changed.
+   *
+   * @throws an Error that lists the problems of the file
+   */
+  async declare({ name, text }: { readonly name: string; readonly text: string }): Promise<void> {
+    if (this.#declared === text) return;
+    // Loads what most tests do not need.
+    const { readEventTypeFile } = await import('../../model/event-type-file.ts');
+    const { types, problems } = readEventTypeFile(text);
+    const lines = problems.map(({ line, column, message }) => `  ${name}:${line}:${column}: ${message}`);
+    if (lines.length > 0) throw new Error(`The event types cannot be declared:\n${lines.join('\n')}`);
+    for (const [type, { declaration }] of types)
+      await this.#annex.eventTypes.set(type, declaration, { force: true });
+    this.#declared = text;
   }
 
   /** Waits until no call is in flight and no delivery is due, and writes the logs. */
