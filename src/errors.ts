@@ -147,7 +147,7 @@ export const ERRORS = {
   PROPERTY_UNKNOWN: row(
     404,
     'caller',
-    'The configuration has no property of this name, or not of the required type.',
+    'The configuration has no property of this name, or not of the required type, or people do not set it.',
   ),
   CHOICES_FAILED: row(
     502,

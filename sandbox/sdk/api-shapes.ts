@@ -299,6 +299,10 @@ export interface ApiConfigurationForm {
     readonly sealed?: boolean;
     /** Whether a sealed property has a value. */
     readonly isSet?: boolean;
+    /** Whether the provider refuses its credentials for good: connect again. */
+    readonly isLost?: boolean;
+    /** Name of the account that is connected, where the code stores one. */
+    readonly account?: string;
   }[];
   /** Problems that make the configuration invalid. */
   readonly problems?: readonly {

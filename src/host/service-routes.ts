@@ -40,7 +40,7 @@ export function registerRoutes(
   {
     processes,
     store,
-    targets: { targets, runtimeTokens },
+    targets: { targets, runtimeTokens, uiTokens },
     listeners,
     calls,
     egress,
@@ -53,7 +53,14 @@ export function registerRoutes(
   const { dispatch, log: observer } = calls;
   const { tokens } = store;
   const scripts = new PublishedScripts(dispatch);
-  const credentials = new Credentials({ tokens, runtimeTokens, limits, trustedProxies, monotonicNow });
+  const credentials = new Credentials({
+    tokens,
+    runtimeTokens,
+    uiTokens,
+    limits,
+    trustedProxies,
+    monotonicNow,
+  });
   const limitMet = (limit: LimitName) => metrics.limitMet(limit);
   const followers = new Followers({ limits, after, limitMet });
   // Followers of what is gone, or whose token is.
@@ -79,7 +86,7 @@ export function registerRoutes(
     webhookHeaderPrefix: config.webhookHeaderPrefix,
     eventTypesFixed: config.eventTypes !== undefined,
     ...(product && { product }),
-    ...{ origins, runtimeTokens, followers, egress, publisher, metrics: exposition },
+    ...{ origins, runtimeTokens, uiTokens, followers, egress, publisher, metrics: exposition },
     cells: { count: config.cells, layers: processes.cells.layers },
     bundlers: { layers: processes.bundlers.layers },
     database: () => ({ ...store.integrity.state, ...store.database.state }),

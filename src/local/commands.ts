@@ -11,7 +11,7 @@ import { configure } from '../cli/commands/configure.ts';
 import { deliveries } from '../cli/commands/deliveries.ts';
 import { eventTypes } from '../cli/commands/event-types.ts';
 import { helpOf } from '../cli/commands/help.ts';
-import { install, installations, pause, resume, uninstall } from '../cli/commands/installations.ts';
+import { install, installations, pause, resume, uiToken, uninstall } from '../cli/commands/installations.ts';
 import { integrations, rollback, versions } from '../cli/commands/integrations.ts';
 import { listen } from '../cli/commands/listen.ts';
 import { logs, tail } from '../cli/commands/logs.ts';
@@ -69,6 +69,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   configure,
   pause,
   resume,
+  uiToken,
   login,
   profile,
   token,

@@ -37,7 +37,21 @@ export type RuntimePrincipal =
       readonly target: TargetName;
     };
 
-export type Principal = HolderPrincipal | RuntimePrincipal;
+/**
+ * Principal of a UI token: a person in a page of the host product, who configures one target. It
+ * may use the routes that declare it, and nothing else.
+ */
+export interface UiPrincipal {
+  readonly kind: 'ui';
+  /** Id of the stored token that asked for it. */
+  readonly tokenId: string;
+  readonly integration: string;
+  /** The organization that installed. */
+  readonly organization: string;
+  readonly target: TargetName;
+}
+
+export type Principal = HolderPrincipal | RuntimePrincipal | UiPrincipal;
 
 /** The members of an integration that the rules need. */
 export interface Owned {
@@ -94,9 +108,12 @@ export const mayInstallFor = (principal: Principal, organization: string): boole
 /**
  * Read an installation and the space and site installations below it: principals that may install
  * it, and its integration's code. Code called for one space or site reads that target and its
- * installation, the same as its environment shows, and no other space or site.
+ * installation, the same as its environment shows, and no other space or site. A page reads the one
+ * target that it configures.
  */
 export function mayReadInstallation(principal: Principal, installed: InstalledIn): boolean {
+  if (principal.kind === 'ui')
+    return principal.integration === installed.integration && isSame(principal.target, installed);
   if (!isRuntime(principal)) return mayInstallFor(principal, installed.organization);
   return (
     principal.integration === installed.integration &&

@@ -80,10 +80,12 @@ export function readRuntimeToken(keys: RuntimeTokenKeys, token: string, now: num
   return claims && { claims, isExpired: now >= claims.expiresAt * 1_000 };
 }
 
-const signature = (key: Uint8Array, payload: string): Buffer =>
+/** HMAC-SHA256 of a text. */
+export const signature = (key: Uint8Array, payload: string): Buffer =>
   createHmac('sha256', key).update(payload, 'ascii').digest();
 
-function isSigned(keys: RuntimeTokenKeys, payload: string, signed: string): boolean {
+/** Whether one of the keys made the signature of a text, in base64url. */
+export function isSigned(keys: RuntimeTokenKeys, payload: string, signed: string): boolean {
   const claimed = Buffer.from(signed, 'base64url');
   // The last character has two unused bits. Attack: if they were ignored, one token would have four
   // spellings, of which a revocation list names only one.

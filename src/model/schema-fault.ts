@@ -19,6 +19,7 @@ const PATTERNS: ReadonlyMap<string, string> = new Map([
   ['^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]+$', 'text without control characters'],
   ['^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$', 'text without control characters'],
   ['\\S', 'text that is not blank'],
+  ['^https?://[a-z0-9.-]{1,253}(:[0-9]{1,5})?$', 'an origin, such as https://app.example.com'],
   [
     EVENT_TYPE.source,
     'lower-case letters, digits or "_" in groups joined by single dots, at most 128 characters',

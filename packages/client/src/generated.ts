@@ -834,6 +834,45 @@ export class InstallationsRoutes {
   }
 
   /**
+   * Save fields of the configuration of an installation. Sets what the form has, and leaves
+   * all else as it is. An edit that makes an active installation invalid gets 422.
+   *
+   * `PATCH /v1/integrations/{name}/installations/{id}/configuration`
+   */
+  saveConfiguration(
+    integration: string,
+    installationId: string,
+    body: ConfigurationToSave,
+    options?: Options & IfMatch,
+  ): Reply<ConfigurationForm> {
+    return this.#requests.send('PATCH', '/v1/integrations/{name}/installations/{id}/configuration', {
+      path: { name: integration, id: installationId },
+      body,
+      headers: { 'if-match': options?.ifMatch },
+      options,
+    });
+  }
+
+  /**
+   * Create a token for a page that configures an installation. It reads and saves this form,
+   * gets the options of its properties, and draws the component of its settings.
+   *
+   * `POST /v1/integrations/{name}/installations/{id}/ui-tokens`
+   */
+  createUiToken(
+    integration: string,
+    installationId: string,
+    body: UiTokenToCreate = {},
+    options?: Options,
+  ): Reply<UiToken> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/ui-tokens', {
+      path: { name: integration, id: installationId },
+      body,
+      options,
+    });
+  }
+
+  /**
    * Get a runtime token of an installation. For code of the integration. It expires as the
    * tokens of a call do.
    *
@@ -1494,6 +1533,53 @@ export class SpacesRoutes {
   }
 
   /**
+   * Save fields of the configuration of an installation in a space. Sets what the form has,
+   * and leaves all else as it is. An edit that makes an active installation invalid gets 422.
+   *
+   * @param space Id of a space or a site of the host product.
+   * `PATCH /v1/integrations/{name}/installations/{id}/spaces/{space}/configuration`
+   */
+  saveConfiguration(
+    integration: string,
+    installationId: string,
+    space: string,
+    body: ConfigurationToSave,
+    options?: Options & IfMatch,
+  ): Reply<ConfigurationForm> {
+    return this.#requests.send(
+      'PATCH',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/configuration',
+      {
+        path: { name: integration, id: installationId, space },
+        body,
+        headers: { 'if-match': options?.ifMatch },
+        options,
+      },
+    );
+  }
+
+  /**
+   * Create a token for a page that configures an installation in a space. It reads and saves
+   * this form, gets the options of its properties, and draws the component of its settings.
+   *
+   * @param space Id of a space or a site of the host product.
+   * `POST /v1/integrations/{name}/installations/{id}/spaces/{space}/ui-tokens`
+   */
+  createUiToken(
+    integration: string,
+    installationId: string,
+    space: string,
+    body: UiTokenToCreate = {},
+    options?: Options,
+  ): Reply<UiToken> {
+    return this.#requests.send(
+      'POST',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/ui-tokens',
+      { path: { name: integration, id: installationId, space }, body, options },
+    );
+  }
+
+  /**
    * Lease the credentials of an installation in a space to renew them.
    *
    * @param space Id of a space or a site of the host product.
@@ -2041,6 +2127,53 @@ export class SitesRoutes {
       '/v1/integrations/{name}/installations/{id}/sites/{site}/configuration',
       { path: { name: integration, id: installationId, site }, options },
     );
+  }
+
+  /**
+   * Save fields of the configuration of an installation in a site. Sets what the form has, and
+   * leaves all else as it is. An edit that makes an active installation invalid gets 422.
+   *
+   * @param site Id of a space or a site of the host product.
+   * `PATCH /v1/integrations/{name}/installations/{id}/sites/{site}/configuration`
+   */
+  saveConfiguration(
+    integration: string,
+    installationId: string,
+    site: string,
+    body: ConfigurationToSave,
+    options?: Options & IfMatch,
+  ): Reply<ConfigurationForm> {
+    return this.#requests.send(
+      'PATCH',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/configuration',
+      {
+        path: { name: integration, id: installationId, site },
+        body,
+        headers: { 'if-match': options?.ifMatch },
+        options,
+      },
+    );
+  }
+
+  /**
+   * Create a token for a page that configures an installation in a site. It reads and saves
+   * this form, gets the options of its properties, and draws the component of its settings.
+   *
+   * @param site Id of a space or a site of the host product.
+   * `POST /v1/integrations/{name}/installations/{id}/sites/{site}/ui-tokens`
+   */
+  createUiToken(
+    integration: string,
+    installationId: string,
+    site: string,
+    body: UiTokenToCreate = {},
+    options?: Options,
+  ): Reply<UiToken> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/sites/{site}/ui-tokens', {
+      path: { name: integration, id: installationId, site },
+      body,
+      options,
+    });
   }
 
   /**
@@ -2933,6 +3066,7 @@ export interface AuditListQuery {
     | 'statement-keys.rotate'
     | 'storage.delete'
     | 'schedule.run'
+    | 'ui-token.create'
     | undefined;
 }
 
@@ -3076,6 +3210,10 @@ export interface ConfigurationField {
   readonly sealed?: boolean | undefined;
   /** Whether a sealed property has a value. */
   readonly isSet?: boolean | undefined;
+  /** Whether the provider refuses its credentials for good: connect again. */
+  readonly isLost?: boolean | undefined;
+  /** Name of the account that is connected, where the code stores one. */
+  readonly account?: string | undefined;
 }
 
 export interface ConfigurationForm {
@@ -3099,6 +3237,11 @@ export interface ConfigurationProblem {
   readonly property: string;
   readonly message: string;
   readonly hint?: string | undefined;
+}
+
+export interface ConfigurationToSave {
+  /** Values of fields; null removes one, and disconnects `oauth_credentials`. */
+  readonly configuration: Readonly<Record<string, unknown>>;
 }
 
 export interface CredentialsLease {
@@ -4455,6 +4598,19 @@ export interface TracedEvent {
   readonly trace: readonly Delivery[];
 }
 
+export interface UiToken {
+  /** Shown only here. */
+  readonly token: string;
+  readonly expiresAt: string;
+}
+
+export interface UiTokenToCreate {
+  /** Seconds; 900 by default. */
+  readonly expiresIn?: number | undefined;
+  /** Origins of the pages that may use it, such as `https://app.example.com`. */
+  readonly origins?: readonly string[] | undefined;
+}
+
 export interface Unfurl {
   /** Id or subdomain of an organization of the host product. */
   readonly organization: string;
@@ -4997,7 +5153,10 @@ export interface ErrorStatuses {
    * limit.
    */
   readonly INSTALLATION_FULL: 409;
-  /** The configuration has no property of this name, or not of the required type. */
+  /**
+   * The configuration has no property of this name, or not of the required type, or people do
+   * not set it.
+   */
   readonly PROPERTY_UNKNOWN: 404;
   /** The choices of a `select` could not be read from their URL; the message says why. */
   readonly CHOICES_FAILED: 502;

@@ -159,3 +159,43 @@ export const resume = switches('resume', {
   ],
   examples: [{ line: 'annex resume hello@acme', does: 'let it work again' }],
 });
+
+export const uiToken: Command = defineCommand({
+  name: 'ui-token',
+  summary: 'make a token for a page that configures an installation',
+  description: [
+    'Makes a token for <annex-configuration> in a page: it reads and saves the configuration of one installation, or of its part in a space or a site, and nothing else. It ends by itself.',
+  ],
+  arguments: { installation: INSTALLATION },
+  options: {
+    ...PLACE,
+    origin: { value: 'origin', repeatable: true, help: 'an origin whose pages may use it' },
+    minutes: { value: 'minutes', parse: wholeMinutes, default: 15, help: 'how long it lasts, 60 at most' },
+  },
+  examples: [
+    { line: 'annex ui-token hello@acme', does: 'make one for the installation of "acme"' },
+    {
+      line: 'annex ui-token hello@acme --origin http://127.0.0.1:3000',
+      does: 'for a page of that origin alone',
+    },
+  ],
+  json: Type.Object({ token: Type.String(), expiresAt: Type.String() }),
+  async run({ output, client, signal }, { installation: word, origin, minutes, ...place }) {
+    const annex = await client();
+    const path = targetPath(await findInstallation(annex, word), place);
+    const body = { expiresIn: minutes * 60, ...(origin.length > 0 && { origins: [...origin] }) };
+    const made = await annex.request<{ token: string; expiresAt: string }>('POST', `${path}/ui-tokens`, {
+      body,
+      options: { signal },
+    });
+    output.result(made, () => {
+      output.line(made.token);
+      output.talk(`It ends at ${made.expiresAt}.`);
+    });
+  },
+});
+
+function wholeMinutes(text: string): number {
+  if (/^([1-9]|[1-5]\d|60)$/.test(text)) return Number(text);
+  throw new UsageError('--minutes is a whole number from 1 to 60.');
+}

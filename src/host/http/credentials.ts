@@ -14,8 +14,10 @@ import { limitSentence } from '../../model/limit-met.ts';
 import type { Principal } from '../../model/principal.ts';
 import { RateLimit } from '../../model/rate-limit.ts';
 import { isRuntimeToken } from '../../model/runtime-token-format.ts';
+import { isUiToken } from '../../model/ui-token-format.ts';
 import type { Tokens } from '../store/tokens.ts';
 import type { RuntimeGrant, RuntimeTokens } from '../targets/runtime-tokens.ts';
+import type { UiGrant, UiTokens } from '../targets/ui-tokens.ts';
 import { addressKey, clientAddress } from './client-address.ts';
 
 const BEARER = /^Bearer +(\S+) *$/i;
@@ -25,6 +27,7 @@ const LIMIT = 'failedCredentialsPerMinutePerAddress' as const satisfies LimitNam
 export interface CredentialsDeps {
   readonly tokens: Pick<Tokens, 'known' | 'authenticate'>;
   readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
+  readonly uiTokens: Pick<UiTokens, 'grant'>;
   readonly limits: Pick<Limits, typeof LIMIT>;
   readonly trustedProxies: AddressList;
   /** Monotonic, in milliseconds. */
@@ -63,6 +66,21 @@ export class Credentials {
     if (principal !== undefined) return principal;
     this.countFailure(request);
     return 'unknown';
+  }
+
+  /**
+   * What a UI token grants; undefined for any other token. One that grants nothing counts as a
+   * failure.
+   *
+   * @throws AnnexError REQUEST_RATE_EXCEEDED
+   */
+  async uiGrant(request: IncomingMessage, token: string): Promise<UiGrant | undefined> {
+    if (!isUiToken(token)) return undefined;
+    const grant = await this.#deps.uiTokens.grant(token);
+    if (typeof grant.principal === 'object') return grant;
+    this.refuseExhausted(request);
+    this.countFailure(request);
+    return grant;
   }
 
   /**

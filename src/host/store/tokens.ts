@@ -18,7 +18,7 @@ import { type Page, type PageRequest, page } from '../database/page.ts';
 import type { Sequence } from '../database/sequence.ts';
 import type { Database, Tables } from '../database/tables.ts';
 import { inTransaction } from '../database/transaction.ts';
-import { type AuditAction, insertAudit } from './audit-rows.ts';
+import { type AuditAction, type AuditEntry, insertAudit } from './audit-rows.ts';
 
 const SHAPE = new RegExp(`^annex_(${TOKEN_KINDS.join('|')})_[A-Za-z0-9_-]{43}$`);
 const PRINCIPALS_CACHED = 10_000;
@@ -144,6 +144,26 @@ export class Tokens {
       await keep(token);
       return token;
     });
+  }
+
+  /** Whether the token of this id is not revoked. */
+  async exists(id: string): Promise<boolean> {
+    const row = await this.#deps.database
+      .selectFrom('tokens')
+      .select('id')
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /** Records that a token for a page was made, which is signed and not stored. */
+  async recordUiToken(made: Omit<AuditEntry, 'action'>, by: Actor): Promise<void> {
+    const { database, wallNow, auditIds } = this.#deps;
+    const now = wallNow();
+    const entry = { ...made, action: 'ui-token.create' } as const;
+    await inTransaction(database, (transaction) =>
+      insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry }),
+    );
   }
 
   /** Drops all principals: another node may have revoked their tokens. */

@@ -1,6 +1,6 @@
 /**
  * Composes the targets layer over an open store: the resolver, which the store's change notices
- * invalidate, and runtime tokens.
+ * invalidate, and signed tokens.
  */
 import type { Limits } from '../../limits.ts';
 import type { RetrySchedule } from '../../model/retry-schedule.ts';
@@ -8,6 +8,7 @@ import type { SignatureScheme } from '../../model/signature.ts';
 import type { Store } from '../store/store.ts';
 import { RuntimeTokenMint, RuntimeTokens } from './runtime-tokens.ts';
 import { type Origins, TargetResolver } from './target-resolver.ts';
+import { UiTokens, type UiTokensDeps } from './ui-tokens.ts';
 
 export interface OpenTargetsOptions {
   readonly origins: Origins;
@@ -23,6 +24,7 @@ export interface OpenTargetsOptions {
 export interface OpenTargets {
   readonly targets: TargetResolver;
   readonly runtimeTokens: RuntimeTokens;
+  readonly uiTokens: UiTokens;
 }
 
 /** Call it before the first change of the store: the resolver caches from then on. */
@@ -31,7 +33,8 @@ export function openTargets(
     changes,
     targetSource: source,
     runtimeTokenKeys: keys,
-  }: Pick<Store, 'changes' | 'targetSource' | 'runtimeTokenKeys'>,
+    tokens,
+  }: Pick<Store, 'changes' | 'targetSource' | 'runtimeTokenKeys'> & { tokens: UiTokensDeps['tokens'] },
   options: OpenTargetsOptions,
 ): OpenTargets {
   const mint = new RuntimeTokenMint(keys);
@@ -39,5 +42,10 @@ export function openTargets(
   changes.on('integration', (integration) => targets.forget(integration));
   changes.on('installation', (installationId) => targets.forgetInstallation(installationId));
   changes.on('missed', () => targets.forgetAll());
-  return { targets, runtimeTokens: new RuntimeTokens({ keys, source, wallNow: options.wallNow }) };
+  const { wallNow } = options;
+  return {
+    targets,
+    runtimeTokens: new RuntimeTokens({ keys, source, wallNow }),
+    uiTokens: new UiTokens({ keys, source, tokens, wallNow }),
+  };
 }

@@ -146,7 +146,7 @@ test('optional bodies are described as optional, all others as required', async 
   const places = ['/spaces/{space}', '/sites/{site}'].map((place) => `${at}${place}`);
   expect(optional.map(([path]) => path).sort()).toEqual(
     [
-      ...[at, ...places].map((target) => `${target}/webhook-test`),
+      ...[at, ...places].flatMap((target) => [`${target}/webhook-test`, `${target}/ui-tokens`]),
       ...places.flatMap((target) => [`${target}/webhook/disable`, `${target}/webhook/enable`]),
       ...[integration, at].map((owner) => `${owner}/storage/{key}/increment`),
       '/v1/statement-keys/rotate',

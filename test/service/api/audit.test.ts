@@ -87,6 +87,16 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
       change: ['PATCH', path, { json: { configuration: SETTINGS, externalIds: ['hush-external'] } }],
     },
     {
+      ...{ route: `PATCH ${route}/configuration`, action: 'installation.edit', about },
+      refused: ['PATCH', `${path}/configuration`, { json: { configuration: { hush: 'hush-undeclared' } } }],
+      change: ['PATCH', `${path}/configuration`, { json: { configuration: { note: 'hush-other' } } }],
+    },
+    {
+      ...{ route: `POST ${route}/ui-tokens`, action: 'ui-token.create', about },
+      refused: ['POST', `${path}/ui-tokens`, { json: { expiresIn: 3_601 } }],
+      change: ['POST', `${path}/ui-tokens`],
+    },
+    {
       ...{ route: `POST ${route}/pause`, action: 'installation.pause', about },
       refused: ['POST', `${path}/pause`, { json: { configuration: {} } }],
       change: ['POST', `${path}/pause`],

@@ -72,7 +72,7 @@ async function control(): Promise<Control> {
   const metrics = { contentType: 'text/plain', metrics: async () => '"up 1"' };
   const credentials = new Credentials({
     tokens: store.tokens,
-    runtimeTokens: targetsOf(store).runtimeTokens,
+    ...targetsOf(store),
     limits: DEFAULT_LIMITS,
     trustedProxies: new AddressList(),
     monotonicNow: () => 0,

@@ -10,13 +10,13 @@ import { type Installed, TestService } from '../../support/service.ts';
 
 /**
  * Columns of the table. `mine` is public while it is installed and private after that; `author`
- * owns it, `installer` has installed it, `stranger` has no relation to it. The last four are
+ * owns it, `installer` has installed it, `stranger` has no relation to it. The next four are
  * runtime tokens: of `mine` and of the installation in the path, of another installation of `mine`,
- * and of an installation of another integration.
+ * and of an installation of another integration. `page` is a UI token of the installation.
  */
 const KINDS = [
   ...(['admin', 'platform', 'author', 'installer', 'stranger'] as const),
-  ...(['integration', 'installation', 'sibling', 'foreign'] as const),
+  ...(['integration', 'installation', 'sibling', 'foreign', 'page'] as const),
 ] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -146,6 +146,13 @@ function leases(path: string, mark: '+' | 'F'): Record<string, string> {
   };
 }
 
+/** A page has the form of its own target, and no other route: a space is another target. */
+function pageMark(route: string): string {
+  if (/^(GET|PATCH) .*\/configuration$|^POST .*\/completions$/.test(route))
+    return /\{(space|site)\}/.test(route) ? '-' : '+';
+  return 'F';
+}
+
 /** Routes of an installation, which its spaces and sites have too. */
 function installed(path: string): Record<string, string> {
   return {
@@ -155,6 +162,8 @@ function installed(path: string): Record<string, string> {
     [`POST ${path}/pause`]: '++-+- FFFF edits',
     [`POST ${path}/resume`]: '++-+- FFFF edits',
     [`GET ${path}/configuration`]: '++-+- ++--',
+    [`PATCH ${path}/configuration`]: '++-+- FFFF edits',
+    [`POST ${path}/ui-tokens`]: '++-+- FFFF orders',
     [`POST ${path}/completions`]: '++-+- FFFF calls',
     [`POST ${path}/render`]: '++-+- FFFF calls',
     [`GET ${path}/render`]: '++-+- FFFF',
@@ -200,6 +209,8 @@ const bodyOf = (route: string): unknown => {
   if (route.endsWith('/completions')) return { property: 'none' };
   if (route.endsWith('/credentials/states')) return { digest: 'x'.repeat(43) };
   if (route.endsWith('/credentials/lost')) return { lease: 'none' };
+  if (route.endsWith('/ui-tokens')) return {};
+  if (/^PATCH .*\/configuration$/.test(route)) return { configuration: {} };
   if (route.endsWith('/lease') || /\/webhook(-test|-secret\/rotate|\/disable|\/enable)$/.test(route))
     return {};
   if (route === 'POST /v1/deliveries/replay') return { installation: mine?.id };
@@ -307,9 +318,15 @@ interface Asked {
 async function tokenOf(kind: Kind): Promise<string> {
   const known = stored.get(kind);
   if (known !== undefined) return known;
+  if (kind === 'page') return pageToken();
   const from = kind === 'sibling' ? sibling : kind === 'foreign' ? foreign : mine;
   const tokens = (await (await fetch(`${from?.endpoint}/`)).json()) as ApiTokens;
   return (kind === 'integration' ? tokens.integration : tokens.installation) ?? '';
+}
+
+async function pageToken(): Promise<string> {
+  const path = `/v1/integrations/mine/installations/${mine?.id}/ui-tokens`;
+  return String((await service.api('POST', path)).body['token']);
 }
 
 async function ask(route: string, token: string | undefined): Promise<Asked> {
@@ -368,12 +385,17 @@ describe('permissions', () => {
 
   test.each(Object.entries(TABLE))('%s', async (route, row) => {
     expect(await ask(route, undefined)).toMatchObject({ status: 401, code: 'TOKEN_MISSING' });
-    for (const wrong of ['x', 'annex_run_e30.x', `annex_admin_${'a'.repeat(43)}`])
+    for (const wrong of [
+      'x',
+      'annex_run_e30.x',
+      `annex_ui_e30.${'a'.repeat(43)}`,
+      `annex_admin_${'a'.repeat(43)}`,
+    ])
       expect(await ask(route, wrong)).toMatchObject({ status: 401, code: 'TOKEN_INVALID' });
     const rights: string[] = [];
     for (const kind of KINDS) rights.push(marked(await ask(route, await tokenOf(kind))));
     const [holders = '', runtime = ''] = row.split(' ');
-    const wanted = `${holders}${runtime}`.split('');
+    const wanted = `${holders}${runtime}${pageMark(route)}`.split('');
     const by = (marks: string[]) => Object.fromEntries(KINDS.map((kind, index) => [kind, marks[index]]));
     expect(by(rights)).toEqual(by(wanted));
   });

@@ -260,7 +260,7 @@ function listenerWith(store: Store, limits: Partial<Limits>): FastifyInstance {
   const app = fastify();
   answerErrors(app);
   const credentials = new Credentials({
-    ...{ tokens: store.tokens, runtimeTokens: targetsOf(store).runtimeTokens },
+    ...{ tokens: store.tokens, ...targetsOf(store) },
     limits: { ...DEFAULT_LIMITS, ...limits },
     ...{ trustedProxies: new AddressList(), monotonicNow: () => 0 },
   });

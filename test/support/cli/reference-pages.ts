@@ -43,7 +43,7 @@ const TASKS = [
     file: 'installations.md',
     title: 'Installations',
     about: 'What is installed where, and with which configuration.',
-    commands: ['install', 'uninstall', 'installations', 'configure', 'pause', 'resume'],
+    commands: ['install', 'uninstall', 'installations', 'configure', 'pause', 'resume', 'ui-token'],
   },
   {
     file: 'access.md',

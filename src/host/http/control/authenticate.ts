@@ -3,9 +3,11 @@
  *
  * Runs before the body is read. Attack: uploads without a token. Each route decides what the
  * principal may do; but runtime tokens get no further than here unless the route declares that it
- * accepts them. A route that forgets the declaration is closed to tenants' code, not open.
+ * accepts them. A route that forgets the declaration is closed to tenants' code, not open. The same
+ * holds for UI tokens, which are in pages: answers to them are the only ones that a page of another
+ * origin may read, where the token names it.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../../errors.ts';
 import type { Actor } from '../../../model/actor.ts';
 import {
@@ -23,11 +25,17 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether the route accepts runtime tokens; it then decides which. */
     runtime?: true;
+    /** Whether the route accepts UI tokens. */
+    ui?: true;
+    /** Whether it answers the question of a browser before a request with a UI token. */
+    preflight?: true;
   }
 }
 
 /** `config` of a route that accepts runtime tokens, and so code of integrations. */
 export const FOR_RUNTIME = { runtime: true } as const;
+/** `config` of a route that accepts UI tokens, and so pages. */
+export const FOR_UI = { ui: true } as const;
 
 const REFUSALS = {
   unknown: 'The token is unknown or revoked.',
@@ -40,15 +48,19 @@ export const tokenRefused = (why: Refused): AnnexError => new AnnexError('TOKEN_
 /** Requires a token for every route of this instance and of those below it. */
 export function authenticate(app: FastifyInstance, credentials: Credentials): void {
   app.decorateRequest(ACTOR);
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.config.preflight) return;
     const token = bearerToken(request.raw);
     if (token === undefined) {
       throw new AnnexError('TOKEN_MISSING', 'Send a token: "Authorization: Bearer <token>".');
     }
-    const principal = await credentials.principal(request.raw, token);
+    const page = await credentials.uiGrant(request.raw, token);
+    if (page !== undefined) answerPage(request, reply, page.origins);
+    const principal = page?.principal ?? (await credentials.principal(request.raw, token));
     if (typeof principal !== 'object') throw tokenRefused(principal);
     if (isRuntime(principal) && request.routeOptions.config.runtime !== true)
       throw notForRuntime(request, principal);
+    if (principal.kind === 'ui' && request.routeOptions.config.ui !== true) throw notForPages(principal);
     const address = credentials.addressOf(request.raw);
     const depth = inProcessDepth(request.raw.socket) ?? 0;
     const actor: Actor = {
@@ -61,6 +73,29 @@ export function authenticate(app: FastifyInstance, credentials: Credentials): vo
     request.setDecorator(ACTOR, actor);
   });
 }
+
+/**
+ * Lets a page of one of the origins read the answer. Attack: a token that leaks into another page.
+ * The browser names the page that asks, and it is refused unless the token names it, too. A program
+ * can name any: a token is secret from others, whatever its origins are.
+ *
+ * @throws AnnexError TOKEN_FORBIDDEN
+ */
+function answerPage({ headers }: FastifyRequest, reply: FastifyReply, origins: readonly string[]): void {
+  const { origin } = headers;
+  if (origin === undefined || origins.length === 0) return;
+  if (!origins.includes(origin)) {
+    const message = 'This token is for pages of other origins than the one that sent it.';
+    throw new AnnexError('TOKEN_FORBIDDEN', message);
+  }
+  reply
+    .header('access-control-allow-origin', origin)
+    .header('access-control-expose-headers', 'etag, retry-after')
+    .header('vary', 'origin');
+}
+
+const notForPages = (principal: Principal): AnnexError =>
+  wrongKind(principal, 'A token of a page is for the configuration of its target alone');
 
 /** The actor of a request that passed `authenticate`: who asks, and the call behind it. */
 export const actorOf = (request: FastifyRequest): Actor => request.getDecorator<Actor>(ACTOR);
@@ -89,8 +124,9 @@ export const requireAdmin = requires(({ kind }) => kind === 'admin', 'This needs
  */
 export function holderOf(request: FastifyRequest): HolderPrincipal {
   const principal = principalOf(request);
-  if (!isRuntime(principal)) return principal;
-  throw notForRuntime(request, principal);
+  if (isRuntime(principal)) throw notForRuntime(request, principal);
+  if (principal.kind === 'ui') throw notForPages(principal);
+  return principal;
 }
 
 /** For routes of runtime tokens alone. @throws AnnexError TOKEN_FORBIDDEN */

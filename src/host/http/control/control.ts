@@ -13,6 +13,7 @@ import type { UploadBudget } from '../../publish/upload-budget.ts';
 import type { Store } from '../../store/store.ts';
 import type { RuntimeTokens } from '../../targets/runtime-tokens.ts';
 import type { Origins, TargetResolver } from '../../targets/target-resolver.ts';
+import type { UiTokens } from '../../targets/ui-tokens.ts';
 import type { ChoiceFetch } from './drawing/choice-fetch.ts';
 import type { Renderer } from './drawing/renderer.ts';
 import type { Unfurling } from './drawing/unfurling.ts';
@@ -49,6 +50,7 @@ type StoreDeps = Pick<
 export interface ControlDeps extends StoreDeps, DeliveryIntake {
   readonly targets: Pick<TargetResolver, 'named' | 'ofIntegration'>;
   readonly runtimeTokens: Pick<RuntimeTokens, 'read' | 'grant'>;
+  readonly uiTokens: Pick<UiTokens, 'create'>;
   readonly followers: Followers;
   readonly origins: Origins;
   readonly publisher: Pick<Publisher, 'publish' | 'check'>;

@@ -12,12 +12,12 @@ import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import { CHOICES_URL_CHARS_MAX } from '../../../model/contentkit/choice-page.ts';
 import { isObject, type JsonObject } from '../../../model/contentkit/contentkit-values-check.ts';
-import { type TargetName, wholeInstallation } from '../../../model/installation.ts';
+import { configurationAt, type TargetName, wholeInstallation } from '../../../model/installation.ts';
 import { LEVELS, type Level } from '../../../model/level.ts';
 import type { Target } from '../../../model/target.ts';
 import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import { nestedCaller } from '../client-caller.ts';
-import { principalOf } from './authenticate.ts';
+import { principalOf, wrongKind } from './authenticate.ts';
 import type { Control } from './control.ts';
 import type { RenderInput } from './drawing/renderer.ts';
 import { contentTag, IfNoneMatch, isKnownTag } from './entity-tag.ts';
@@ -166,9 +166,11 @@ const ofTarget = (level: Level) => [
     name: `${TARGET_TAGS[level]}.render`,
     at: `POST ${TARGET_PATHS[level]}/render`,
     summary: `Draw a component of ${TARGET_NOUNS[level]}, after an action if one is sent`,
+    forUi: true,
     params: TARGET_PARAMS[level],
     body: RenderBody,
     async handle(request, control, reply) {
+      await requireOwnSettings(control, request, level);
       const target = await drawableTarget(control, request, targetNameOf(request, level));
       return drawAfterAction(control, reply, target, request.body);
     },
@@ -307,6 +309,28 @@ async function drawnTarget(
   const target = isOwn ? await control.targets.ofIntegration(integration) : undefined;
   if (target === undefined) throw unknownIntegration(integration);
   return target;
+}
+
+/**
+ * A page with a UI token draws the component of the settings, and no other. Attack: the page says
+ * that it is shown to another user, or elsewhere; what the product's backend says, code believes.
+ *
+ * @throws AnnexError TOKEN_FORBIDDEN
+ */
+async function requireOwnSettings(
+  { registry }: Control,
+  request: FastifyRequest<{ Body: RenderInput }>,
+  level: Level,
+): Promise<void> {
+  const principal = principalOf(request);
+  if (principal.kind !== 'ui') return;
+  const { componentId, auth, context } = request.body;
+  const integration = await registry.integration(principal.integration);
+  const version = integration && (await registry.version(integration.name, integration.activeVersion));
+  const own = version && configurationAt(version.manifest, level)?.componentId;
+  if (own === componentId && auth === undefined && context === undefined) return;
+  const what = 'The token of a page draws the component of the settings, without `auth` and `context`';
+  throw wrongKind(principal, what);
 }
 
 /** The target of a request, or of its token; undefined for the integration itself. */

@@ -30,7 +30,7 @@ import type { Problem } from '../../../model/problem.ts';
 import { schemaCheck } from '../../../model/schema-check.ts';
 import { faultText, type SchemaFault } from '../../../model/schema-fault.ts';
 import { answerError } from '../error-answer.ts';
-import { FOR_RUNTIME } from './authenticate.ts';
+import { FOR_RUNTIME, FOR_UI } from './authenticate.ts';
 import type { Control } from './control.ts';
 import { ERRORS_VIEW } from './schemas.ts';
 
@@ -82,6 +82,8 @@ export interface Row<
   readonly description?: string;
   /** Whether the route accepts runtime tokens, and so code of integrations; it decides which. */
   readonly forRuntime?: boolean;
+  /** Whether the route accepts UI tokens, and so pages. */
+  readonly forUi?: boolean;
   /** What the head must show. @throws AnnexError TOKEN_FORBIDDEN */
   readonly rights?: (request: FastifyRequest) => void;
   /**
@@ -148,6 +150,7 @@ export function registerRoutes(api: FastifyInstance, control: Control, rows: rea
   validateWithTypeBox(api);
   readBodies(api);
   answerLimits(api, control);
+  answerPreflights(api, rows);
   for (const row of rows) {
     const { consumes, takesBytes } = row;
     if (takesBytes) {
@@ -170,6 +173,28 @@ export function registerRoutes(api: FastifyInstance, control: Control, rows: rea
   }
 }
 
+/**
+ * Answers browsers that ask whether a page of another origin may send a request with a UI token. It
+ * may: the token decides, and the answer says nothing of it.
+ */
+function answerPreflights(api: FastifyInstance, rows: readonly Route[]): void {
+  const paths = rows.filter(({ forUi }) => forUi).map(({ at }) => at.split(' ')[1] ?? '');
+  for (const url of new Set(paths)) {
+    const config = { preflight: true } as const;
+    api.options(url, { config, schema: { hide: true } }, (_request, reply) =>
+      reply
+        .code(204)
+        .headers({
+          'access-control-allow-origin': '*',
+          'access-control-allow-methods': 'GET, PATCH, POST',
+          'access-control-allow-headers': 'authorization, content-type, if-match',
+          'access-control-max-age': '600',
+        })
+        .send(),
+    );
+  }
+}
+
 function add(api: FastifyInstance, control: Control, row: Route): void {
   const [method = '', url = ''] = row.at.split(' ');
   const bytesMax = bodyLimitOf(row, control.limits);
@@ -178,6 +203,7 @@ function add(api: FastifyInstance, control: Control, row: Route): void {
     url,
     config: {
       ...(row.forRuntime && FOR_RUNTIME),
+      ...(row.forUi && FOR_UI),
       bodyLimit: row.bodyLimit,
       description: descriptionOf(row),
     },

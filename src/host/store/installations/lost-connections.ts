@@ -28,6 +28,16 @@ export class LostConnections {
     this.#deps = deps;
   }
 
+  /** Whether a person has to connect the account of the target again. */
+  async isLost(name: TargetName): Promise<boolean> {
+    const row = await this.#deps.database
+      .selectFrom('lost_connections')
+      .select('since')
+      .where((one) => one.and(targetKey(name)))
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
   /**
    * @param lease the lease on the credentials that could not be renewed
    * @throws AnnexError `INSTALLATION_UNKNOWN`, `INSTALLATION_CHANGED`, `LEASE_OVER`

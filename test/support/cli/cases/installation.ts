@@ -102,6 +102,21 @@ export const INSTALLATION_CASES: readonly CommandCase[] = [
     failures: [notInstalled('resume'), wrongWord('resume'), noToken(['resume', 'hello@acme'])],
   },
   {
+    command: 'ui-token',
+    success: (world) => onInstalled(world, 'ui-token'),
+    shows: /^annex_ui_\S+$/m,
+    failures: [
+      notInstalled('ui-token'),
+      wrongWord('ui-token'),
+      {
+        title: 'more than an hour',
+        run: (world) => onInstalled(world, 'ui-token', '--minutes', '61'),
+        code: 2,
+        says: /from 1 to 60/,
+      },
+    ],
+  },
+  {
     command: 'configure',
     success: (world) => onSettings(world, 'greeting=Good day', 'times=2', 'loud=true'),
     shows: /^greeting +Good day +Hello \| Good day$.*^times +2 +number +required$.*^loud +true /ms,

@@ -65,6 +65,7 @@ export const COMPLETION_ROUTES = LEVELS.map((level) =>
     description:
       'Calls the `completion_url` of the property at the endpoint, with `?search=` if sent. It must answer ' +
       '`[{"label", "value"}]`.',
+    forUi: true,
     rate: 'calls',
     params: TARGET_PARAMS[level],
     body: CompletionsBody,

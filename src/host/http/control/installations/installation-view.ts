@@ -6,6 +6,7 @@
  * caller may not see: then it gets neither that nor its problems.
  */
 import Type, { type Static } from 'typebox';
+import type { Limits } from '../../../../limits.ts';
 import type { TargetUrls } from '../../../../model/endpoint-urls.ts';
 import {
   EXTERNAL_ID_CHARS,
@@ -102,6 +103,15 @@ export const EDIT_BODIES = {
   space: EditBelow,
   site: EditBelow,
 };
+
+/** Room for the rest of an edit: external ids, selections, names of properties to unset. */
+const EDIT_REST_BYTES = 32 * 1024;
+/** Some clients escape all characters beyond ASCII, which takes up to three times their UTF-8. */
+const ESCAPED_TIMES = 3;
+
+/** A configuration slightly over its limit still gets an answer that says so. */
+export const editBytesMax = ({ configurationBytes }: Limits): number =>
+  (ESCAPED_TIMES + 1) * configurationBytes + EDIT_REST_BYTES;
 
 /** Body of an edit at any level. */
 export type EditBody = Static<(typeof EDIT_BODIES)['organization']>;

@@ -11,7 +11,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AnnexError } from '../../../../errors.ts';
-import type { Limits } from '../../../../limits.ts';
 import type { ConfigurationProblem } from '../../../../model/configuration-check.ts';
 import { targetUrls } from '../../../../model/endpoint-urls.ts';
 import { LEVELS, type Level } from '../../../../model/level.ts';
@@ -39,6 +38,7 @@ import {
   EDIT_BODIES,
   type EditBody,
   EditQuery,
+  editBytesMax,
   InstallationsQuery,
   InstallBody,
   installationView,
@@ -153,15 +153,6 @@ const readRoute = (level: Level) =>
       return isKnown(request, target, whole.problems) ? reply.code(304).send(null) : whole;
     },
   });
-
-/** Room for the rest of an edit: external ids, selections, names of properties to unset. */
-const EDIT_REST_BYTES = 32 * 1024;
-/** Some clients escape all characters beyond ASCII, which takes up to three times their UTF-8. */
-const ESCAPED_TIMES = 3;
-
-/** A configuration slightly over its limit still gets an answer that says so. */
-const editBytesMax = ({ configurationBytes }: Limits): number =>
-  (ESCAPED_TIMES + 1) * configurationBytes + EDIT_REST_BYTES;
 
 const editRoute = (level: Level) =>
   route({
