@@ -60,9 +60,10 @@ export const ERRORS = {
   TOKEN_FORBIDDEN: row(
     403,
     'caller',
-    'The token is valid, but its kind or its organization may not do this.',
+    'The token is valid, but its kind, its rights or its organization may not do this.',
   ),
   TOKEN_UNKNOWN: row(404, 'caller', 'No token with this id.'),
+  TOKEN_LAST: row(409, 'caller', 'It is the last admin token that can make others; make another one first.'),
   ENDPOINT_UNKNOWN: row(404, 'caller', 'There is no endpoint at this URL.'),
   ENDPOINT_PAUSED: row(503, 'caller', 'The installation is paused; it answers after it is resumed.'),
   ENVELOPE_INVALID: row(

@@ -33,7 +33,7 @@ import { demo } from './demo/demo.ts';
 import { dev } from './dev/dev.ts';
 import { doctor } from './doctor.ts';
 import { serve } from './serve.ts';
-import { backup, copy, vault } from './store/operator-commands.ts';
+import { backup, copy, recoverToken, vault } from './store/operator-commands.ts';
 import { test } from './testing/test.ts';
 
 export const COMMANDS: readonly (Command | CommandGroup)[] = [
@@ -72,7 +72,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   uiToken,
   login,
   profile,
-  token,
+  { ...token, commands: [...token.commands, recoverToken] },
   api,
   doctor,
   backup,

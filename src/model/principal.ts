@@ -15,10 +15,43 @@ export const TOKEN_KINDS = ['admin', 'platform', 'organization'] as const;
  */
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
+/**
+ * What a token may be narrowed to: a token with a list of rights does only what these name, of what
+ * its kind may. A route declares the right that it needs (`control/route.ts`). Tokens are made and
+ * revoked by tokens without a list alone. Attack: a token that may do little makes one that may do
+ * all.
+ */
+export const TOKEN_RIGHTS = {
+  read: { kinds: TOKEN_KINDS, does: 'read what its kind may read, except secrets of webhooks' },
+  publish: {
+    kinds: ['admin', 'organization'],
+    does: 'publish, activate and delete integrations, with their secrets and install links',
+  },
+  install: {
+    kinds: TOKEN_KINDS,
+    does: 'install, edit, pause and remove, with webhooks and their secrets, and run schedules',
+  },
+  render: { kinds: TOKEN_KINDS, does: 'draw components and blocks, compute content, sign visitors in' },
+  call: { kinds: TOKEN_KINDS, does: 'ask installations what their code answers' },
+  'events:post': { kinds: ['admin', 'platform'], does: 'post events' },
+  'envelopes:send': { kinds: ['admin', 'platform'], does: 'send envelopes to endpoints' },
+  deliveries: { kinds: TOKEN_KINDS, does: 'redeliver, cancel and replay deliveries' },
+  introspect: { kinds: ['admin', 'platform'], does: 'introspect runtime tokens' },
+  operate: {
+    kinds: ['admin'],
+    does: 'lower limits, declare event types, rotate the keys of statements',
+  },
+} as const satisfies Readonly<Record<string, { kinds: readonly TokenKind[]; does: string }>>;
+export type TokenRight = keyof typeof TOKEN_RIGHTS;
+
+export const isTokenRight = (text: string): text is TokenRight => Object.hasOwn(TOKEN_RIGHTS, text);
+
 /** Principal of a stored token. */
 export interface HolderPrincipal {
   readonly tokenId: string;
   readonly kind: TokenKind;
+  /** What it is narrowed to; absent if it has all rights of its kind. */
+  readonly rights?: readonly TokenRight[];
   /** Set exactly where `kind` is `organization`. */
   readonly organization?: string;
 }
@@ -70,6 +103,10 @@ export interface InstalledIn extends TargetName {
 
 export const isRuntime = (principal: Principal): principal is RuntimePrincipal =>
   principal.kind === 'integration' || principal.kind === 'installation';
+
+/** Whether a token is narrowed to other rights. No list has the right of a route without one. */
+export const lacksRight = (principal: Principal, right: TokenRight | undefined): boolean =>
+  'rights' in principal && principal.rights !== undefined && !principal.rights.some((one) => one === right);
 
 /** Whether it is the operator or the host product, which act for every organization. */
 export const isPlatform = ({ kind }: Principal): boolean => kind === 'admin' || kind === 'platform';
@@ -228,4 +265,5 @@ export const mayIntrospect = (principal: Principal): boolean => isPlatform(princ
 export const mayAskCode = (principal: Principal): boolean => isPlatform(principal);
 
 /** Send envelopes for any endpoint. */
-export const maySendEnvelopes = (principal: Principal): boolean => isPlatform(principal);
+export const maySendEnvelopes = (principal: Principal): boolean =>
+  isPlatform(principal) && !lacksRight(principal, 'envelopes:send');

@@ -1,7 +1,15 @@
 /** Tokens: each identifies its principal until it is revoked, and not a moment longer. */
-import { expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openStore, type Store } from '../../src/host/store/store.ts';
 import { mayInstallFor, mayPublish, mayReadLog, maySee, type Principal } from '../../src/model/principal.ts';
-import { OPERATOR, temporaryStore } from '../support/store/temporary-store.ts';
+import {
+  CLOCK,
+  OPERATOR,
+  storeOptions,
+  temporaryFolder,
+  temporaryStore,
+} from '../support/store/temporary-store.ts';
+import { storedRows } from '../support/store/test-engine.ts';
 
 test('a token has the form of its kind and identifies its principal', async () => {
   const { tokens } = await temporaryStore();
@@ -35,6 +43,7 @@ test('a revoked token is rejected at once, cached or not', async () => {
     await tokens.create({ kind: 'admin' }, OPERATOR),
     await tokens.create({ kind: 'admin' }, OPERATOR),
   ];
+  await tokens.create({ kind: 'admin' }, OPERATOR);
   await tokens.authenticate(used.token);
   expect(await tokens.revoke(used.id, OPERATOR)).toBe(true);
   expect(await tokens.revoke(unused.id, OPERATOR)).toBe(true);
@@ -45,7 +54,7 @@ test('a revoked token is rejected at once, cached or not', async () => {
 
 test('a look-up in flight during a revocation does not cache the token again', async () => {
   const { tokens } = await temporaryStore();
-  const { id, token } = await tokens.create({ kind: 'admin' }, OPERATOR);
+  const { id, token } = await tokens.create({ kind: 'platform' }, OPERATOR);
   await Promise.all([tokens.authenticate(token), tokens.revoke(id, OPERATOR), tokens.authenticate(token)]);
   expect(await tokens.authenticate(token)).toBeUndefined();
 });
@@ -63,13 +72,98 @@ test('a list pages through every token, without their texts', async () => {
   for (const { token } of made) expect(JSON.stringify(listed)).not.toContain(token);
 });
 
-test('the first admin token is made once, and again only if there is none left', async () => {
+test('the first admin token is made once', async () => {
   const { tokens } = await temporaryStore();
   const [one, two] = await Promise.all([tokens.firstAdmin(), tokens.firstAdmin()]);
   expect([one, two].filter((token) => token !== undefined)).toHaveLength(1);
-  const [first] = (await tokens.list({ limit: 1 })).items;
-  await tokens.revoke(first?.id ?? '', OPERATOR);
-  expect(await tokens.firstAdmin()).toMatch(/^annex_admin_/);
+  expect(await tokens.firstAdmin()).toBeUndefined();
+});
+
+test('a token with an end is valid until then, remembered or not, and is listed afterwards', async () => {
+  const clock = { now: CLOCK.now };
+  const store = await openStore({ ...storeOptions(await temporaryFolder()), wallNow: () => clock.now });
+  onTestFinished(() => store.close());
+  const { tokens } = store;
+  const made = await tokens.create({ kind: 'platform', expiresInMs: 60_000, name: 'billing' }, OPERATOR);
+  const other = await tokens.create({ kind: 'platform', expiresInMs: 60_000 }, OPERATOR);
+  clock.now += 59_999;
+  expect(await tokens.authenticate(made.token)).toEqual({ tokenId: made.id, kind: 'platform' });
+  expect(tokens.known(made.token)).toBeDefined();
+  expect(await tokens.exists(made.id)).toBe(true);
+  clock.now += 1;
+  expect(await tokens.exists(made.id)).toBe(false);
+  expect(tokens.known(made.token)).toBeUndefined();
+  for (const { token } of [made, other]) expect(await tokens.authenticate(token)).toBe('expired');
+  expect((await tokens.list({ limit: 9 })).items).toContainEqual(
+    expect.objectContaining({ id: made.id, name: 'billing', expiresAt: CLOCK.now + 60_000 }),
+  );
+});
+
+test('the last use is written once a minute at most, and not by the request', async () => {
+  const clock = { now: CLOCK.now };
+  const folder = await temporaryFolder();
+  const options = { ...storeOptions(folder), wallNow: () => clock.now };
+  const first = await openStore(options);
+  const { id, token } = await first.tokens.create({ kind: 'platform' }, OPERATOR);
+  const stored = async () =>
+    (await storedRows(folder, 'tokens')).find((row) => row['id'] === id)?.['last_used_at'] ?? undefined;
+  const use = async ({ tokens }: Store, passedMs: number) => {
+    clock.now = CLOCK.now + passedMs;
+    expect(await tokens.authenticate(token)).toMatchObject({ tokenId: id });
+    return stored();
+  };
+  expect(await use(first, 0)).toBeUndefined();
+  await first.tokens.writeUses();
+  expect(Number(await stored())).toBe(CLOCK.now);
+  await use(first, 59_999);
+  await first.tokens.writeUses();
+  expect(Number(await stored())).toBe(CLOCK.now);
+  await use(first, 60_000);
+  expect(Number(await stored())).toBe(CLOCK.now);
+  expect((await first.tokens.list({ limit: 9 })).items).toMatchObject([{ lastUsedAt: CLOCK.now + 60_000 }]);
+  // The end of a store writes what is left; the next one remembers that it was in this minute.
+  await use(first, 120_000);
+  await first.close();
+  expect(Number(await stored())).toBe(CLOCK.now + 120_000);
+  const second = await openStore(options);
+  onTestFinished(() => second.close());
+  await use(second, 150_000);
+  await second.tokens.writeUses();
+  expect(Number(await stored())).toBe(CLOCK.now + 120_000);
+});
+
+describe('the last admin token', () => {
+  const refused = { code: 'TOKEN_LAST', message: expect.stringContaining('annex token create --kind admin') };
+
+  test('cannot be revoked while no other one can make tokens for ever', async () => {
+    const { tokens } = await temporaryStore();
+    const { id, token } = await tokens.create({ kind: 'admin' }, OPERATOR);
+    const narrow = await tokens.create({ kind: 'admin', rights: ['read'] }, OPERATOR);
+    const ending = await tokens.create({ kind: 'admin', expiresInMs: 60_000 }, OPERATOR);
+    await tokens.create({ kind: 'platform' }, OPERATOR);
+    await expect(tokens.revoke(id, OPERATOR)).rejects.toMatchObject(refused);
+    expect(await tokens.authenticate(token)).toMatchObject({ tokenId: id });
+    for (const other of [narrow, ending]) expect(await tokens.revoke(other.id, OPERATOR)).toBe(true);
+    await tokens.create({ kind: 'admin' }, OPERATOR);
+    expect(await tokens.revoke(id, OPERATOR)).toBe(true);
+  });
+
+  test('attack: of two that are revoked at once, one stays', async () => {
+    const { tokens } = await temporaryStore();
+    for (let round = 0; round < 5; round += 1) {
+      const made = [
+        await tokens.create({ kind: 'admin' }, OPERATOR),
+        await tokens.create({ kind: 'admin' }, OPERATOR),
+      ];
+      // The one that the round before has left.
+      for (const { id } of (await tokens.list({ limit: 9 })).items)
+        if (!made.some((one) => one.id === id)) await tokens.revoke(id, OPERATOR);
+      const ends = await Promise.allSettled(made.map(({ id }) => tokens.revoke(id, OPERATOR)));
+      expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+      expect(ends.find(({ status }) => status === 'rejected')).toMatchObject({ reason: refused });
+      expect((await tokens.list({ limit: 9 })).items).toHaveLength(1);
+    }
+  });
 });
 
 test('the first admin token is kept before it is stored, and not stored if it cannot be kept', async () => {

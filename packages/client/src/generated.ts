@@ -3052,6 +3052,7 @@ export interface AuditListQuery {
     | 'installation.delete'
     | 'token.create'
     | 'token.revoke'
+    | 'token.recover'
     | 'delivery.redeliver'
     | 'delivery.replay'
     | 'delivery.cancel'
@@ -3967,9 +3968,29 @@ export interface NewInstallLink {
 
 export interface NewToken {
   readonly id: string;
+  /** What its maker called it. */
+  readonly name?: string | undefined;
   readonly kind: 'admin' | 'platform' | 'organization';
   readonly organization?: string | undefined;
+  /** What it is narrowed to; absent if it has all rights of its kind. */
+  readonly rights?:
+    | readonly (
+        | 'read'
+        | 'publish'
+        | 'install'
+        | 'render'
+        | 'call'
+        | 'events:post'
+        | 'envelopes:send'
+        | 'deliveries'
+        | 'introspect'
+        | 'operate'
+      )[]
+    | undefined;
   readonly createdAt: string;
+  readonly expiresAt?: string | undefined;
+  /** To the minute; absent if it was never used. */
+  readonly lastUsedAt?: string | undefined;
   /** Shown here and never again. */
   readonly token: string;
 }
@@ -4553,15 +4574,54 @@ export interface TaskToQueue {
 
 export interface Token {
   readonly id: string;
+  /** What its maker called it. */
+  readonly name?: string | undefined;
   readonly kind: 'admin' | 'platform' | 'organization';
   readonly organization?: string | undefined;
+  /** What it is narrowed to; absent if it has all rights of its kind. */
+  readonly rights?:
+    | readonly (
+        | 'read'
+        | 'publish'
+        | 'install'
+        | 'render'
+        | 'call'
+        | 'events:post'
+        | 'envelopes:send'
+        | 'deliveries'
+        | 'introspect'
+        | 'operate'
+      )[]
+    | undefined;
   readonly createdAt: string;
+  readonly expiresAt?: string | undefined;
+  /** To the minute; absent if it was never used. */
+  readonly lastUsedAt?: string | undefined;
 }
 
 export interface TokenToCreate {
   readonly kind: 'admin' | 'platform' | 'organization';
   /** Id or subdomain of an organization of the host product. */
   readonly organization?: string | undefined;
+  /** For people: what it is for. */
+  readonly name?: string | undefined;
+  /** Narrows it to these rights; absent: all rights of its kind. */
+  readonly rights?:
+    | readonly (
+        | 'read'
+        | 'publish'
+        | 'install'
+        | 'render'
+        | 'call'
+        | 'events:post'
+        | 'envelopes:send'
+        | 'deliveries'
+        | 'introspect'
+        | 'operate'
+      )[]
+    | undefined;
+  /** Seconds until it expires; absent: valid until it is revoked. */
+  readonly expiresIn?: number | undefined;
 }
 
 export interface TokenToIntrospect {
@@ -5074,10 +5134,12 @@ export interface ErrorStatuses {
   readonly TOKEN_MISSING: 401;
   /** The token is unknown, revoked, or has expired. */
   readonly TOKEN_INVALID: 401;
-  /** The token is valid, but its kind or its organization may not do this. */
+  /** The token is valid, but its kind, its rights or its organization may not do this. */
   readonly TOKEN_FORBIDDEN: 403;
   /** No token with this id. */
   readonly TOKEN_UNKNOWN: 404;
+  /** It is the last admin token that can make others; make another one first. */
+  readonly TOKEN_LAST: 409;
   /** There is no endpoint at this URL. */
   readonly ENDPOINT_UNKNOWN: 404;
   /** The installation is paused; it answers after it is resumed. */

@@ -1,15 +1,21 @@
 /** `annex token`: makes, lists and revokes the tokens of a service. For its operator. */
 import Type from 'typebox';
+import { isTokenRight, TOKEN_KINDS as KINDS, TOKEN_RIGHTS } from '../../model/principal.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
 import { UsageError } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
+import { duration } from '../traffic/option-values.ts';
 
-const KINDS = ['admin', 'platform', 'organization'] as const;
+const RIGHTS = Object.keys(TOKEN_RIGHTS).filter(isTokenRight);
 const TOKEN = {
   id: Type.String(),
+  name: Type.Optional(Type.String()),
   kind: Type.Enum([...KINDS]),
   organization: Type.Optional(Type.String()),
+  rights: Type.Optional(Type.Array(Type.String())),
   createdAt: Type.String(),
+  expiresAt: Type.Optional(Type.String()),
+  lastUsedAt: Type.Optional(Type.String()),
 };
 
 const create: Command = defineCommand({
@@ -18,10 +24,19 @@ const create: Command = defineCommand({
   description: [
     'Makes a token and prints it. Annex keeps only its hash, so it cannot be shown again.',
     'admin: the operator, may do everything. platform: the host product. organization: authors and members of one organization; needs --organization.',
+    'With --right the token does only what that right is for. --expires-in ends it by itself.',
   ],
   options: {
     kind: { value: 'kind', choices: KINDS, required: true, help: 'what the token may do' },
     organization: { value: 'id', help: 'the organization of a token of that kind' },
+    name: { value: 'text', help: 'what it is for, as the list shows it' },
+    right: {
+      value: 'right',
+      choices: RIGHTS,
+      repeatable: true,
+      help: 'narrows it to what this right is for; default: everything that its kind may do',
+    },
+    expiresIn: { value: 'duration', parse: duration, help: 'when it expires, as 12h or 90d; default: never' },
   },
   examples: [
     { line: 'annex token create --kind platform', does: 'make the token of the host product' },
@@ -29,14 +44,22 @@ const create: Command = defineCommand({
       line: 'annex token create --kind organization --organization acme',
       does: 'make a token for an author',
     },
+    {
+      line: 'annex token create --kind platform --right events:post --expires-in 90d --name billing',
+      does: 'make a token that only posts events, for 90 days',
+    },
   ],
   json: Type.Object({ ...TOKEN, token: Type.String() }),
-  async run({ output, client, signal }, { kind, organization }) {
+  async run({ output, client, signal }, { kind, organization, name, right, expiresIn }) {
     if (kind === 'organization' && organization === undefined)
       throw new UsageError('A token of kind organization needs --organization.');
     if (kind !== 'organization' && organization !== undefined)
       throw new UsageError(`A token of kind ${kind} has no organization: leave --organization out.`);
-    const body = { kind, ...(organization !== undefined && { organization }) };
+    const body = {
+      ...{ kind, organization, name },
+      ...(right.length > 0 && { rights: [...right] }),
+      ...(expiresIn !== undefined && { expiresIn: Math.ceil(expiresIn / 1_000) }),
+    };
     const made = await (await client()).tokens.create(body, { signal });
     output.result(made, () => {
       output.line(made.token);
@@ -54,8 +77,11 @@ const list: Command = defineCommand({
     const items = await Array.fromAsync((await client()).tokens.all({}, { signal }));
     output.list(
       { items },
-      ['TOKEN', 'KIND', 'ORGANIZATION', 'CREATED'],
-      ({ id, kind, organization = '', createdAt }) => [id, kind, organization, paint('dim', createdAt)],
+      ['TOKEN', 'KIND', 'ORGANIZATION', 'NAME', 'RIGHTS', 'CREATED', 'EXPIRES', 'LAST USED'],
+      ({ id, kind, organization = '', name = '', rights, createdAt, expiresAt = '', lastUsedAt = '' }) => [
+        ...[id, kind, organization, name, rights?.join(' ') ?? 'all'],
+        ...[paint('dim', createdAt), expiresAt, lastUsedAt],
+      ],
     );
   },
 });

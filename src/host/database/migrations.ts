@@ -7,6 +7,7 @@
 import type { Migration } from 'kysely/migration';
 import {
   addAttemptReasons,
+  addTokenColumns,
   createEventTypes,
   createLostConnections,
   createScheduleTables,
@@ -28,6 +29,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '030-schedules': { up: createScheduleTables },
   '033-receivers': { up: addAttemptReasons },
   '034-installation-lists': { up: indexInstallations },
+  '035-tokens': { up: addTokenColumns },
 };
 
 /** The last migration of the development before the first release: it led to the same tables. */

@@ -508,6 +508,13 @@ export async function indexInstallations(db: Kysely<unknown>): Promise<void> {
   await createIndex(db, 'external_ids', 'whole', whole('external_id'));
 }
 
+/** What a token is called, may be narrowed to, and until when; and when it was last used. */
+export async function addTokenColumns(db: Kysely<unknown>): Promise<void> {
+  const columns = { name: 'text', rights: 'text', expires_at: 'bigint', last_used_at: 'bigint' } as const;
+  for (const [name, type] of Object.entries(columns))
+    await db.schema.alterTable('tokens').addColumn(name, type).execute();
+}
+
 /** Why a receiver had no answer (docs/contract/webhooks.md#outcomes). */
 export const addAttemptReasons = (db: Kysely<unknown>): Promise<void> =>
   db.schema.alterTable('delivery_attempts').addColumn('reason', 'text').execute();

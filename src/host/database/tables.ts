@@ -416,6 +416,12 @@ export interface Tables {
     /** SHA-256 of the token, in hexadecimal. */
     hash: string;
     created_at: number;
+    name: string | null;
+    /** JSON list of what it is narrowed to; null if it has all rights of its kind. */
+    rights: string | null;
+    expires_at: number | null;
+    /** To the minute. */
+    last_used_at: number | null;
   };
   log_lines: {
     installation_id: string;

@@ -34,8 +34,11 @@ export interface CredentialsDeps {
   readonly monotonicNow: () => number;
 }
 
-/** Why a token has no principal. `expired` only for a genuine token. */
-export type Refused = 'unknown' | 'expired';
+/**
+ * Why a token has no principal. A genuine one is `expired` if it is a runtime token, `ended` if it
+ * is a stored one.
+ */
+export type Refused = 'unknown' | 'expired' | 'ended';
 
 export class Credentials {
   readonly #deps: CredentialsDeps;
@@ -63,9 +66,9 @@ export class Credentials {
     if (known !== undefined) return known;
     this.refuseExhausted(request);
     const principal = await this.#deps.tokens.authenticate(token);
-    if (principal !== undefined) return principal;
+    if (typeof principal === 'object') return principal;
     this.countFailure(request);
-    return 'unknown';
+    return principal === 'expired' ? 'ended' : 'unknown';
   }
 
   /**

@@ -14,7 +14,7 @@ export const AUDIT_ACTIONS = [
   ...(['integration.publish', 'integration.activate', 'integration.delete', 'integration.limits'] as const),
   ...(['integration.secrets', 'install-link.create', 'install-link.delete'] as const),
   ...(['installation.create', 'installation.edit', 'installation.pause', 'installation.resume'] as const),
-  ...(['installation.delete', 'token.create', 'token.revoke'] as const),
+  ...(['installation.delete', 'token.create', 'token.revoke', 'token.recover'] as const),
   ...(['delivery.redeliver', 'delivery.replay', 'delivery.cancel'] as const),
   ...(['webhook.disable', 'webhook.enable'] as const),
   ...(['event-type.declare', 'event-type.change', 'event-type.delete'] as const),

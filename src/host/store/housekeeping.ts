@@ -1,6 +1,6 @@
 /**
- * Housekeeping of an open store: timers that write buffered log lines and remove old rows. Old rows
- * are removed by one node at a time.
+ * Housekeeping of an open store: timers that write buffered log lines and last uses of tokens, and
+ * remove old rows. Old rows are removed by one node at a time.
  */
 import type { GoesOn } from '../database/batches.ts';
 import type { Engine } from '../database/engine.ts';
@@ -10,6 +10,7 @@ import type { LifecycleEvents } from './installations/lifecycle-events.ts';
 import type { Logs } from './logs.ts';
 import type { SpentSignatures } from './spent-signatures.ts';
 import type { Storage } from './storage/storage.ts';
+import type { Tokens } from './tokens.ts';
 
 /** How long a log line is buffered at most before it can be read. */
 const LOG_PASS_MS = 250;
@@ -23,6 +24,7 @@ export interface HousekeepingDeps {
   readonly audit: Pick<Audit, 'prune'>;
   readonly spentSignatures: Pick<SpentSignatures, 'prune'> | undefined;
   readonly storage: Pick<Storage, 'prune'>;
+  readonly tokens: Pick<Tokens, 'writeUses'>;
   /** Receives the error of a run that failed; the next run starts all the same. */
   onError(error: unknown): void;
 }
@@ -34,10 +36,11 @@ export class Housekeeping {
   /** Starts the timers. */
   constructor(deps: HousekeepingDeps) {
     this.#deps = deps;
-    const { logs, onError } = deps;
+    const { logs, tokens, onError } = deps;
     this.#timers = [
       setInterval(() => logs.pass().catch(onError), LOG_PASS_MS).unref(),
       setInterval(() => void this.#prune(), PRUNE_EVERY_MS).unref(),
+      setInterval(() => tokens.writeUses().catch(onError), PRUNE_EVERY_MS).unref(),
     ];
   }
 
@@ -47,10 +50,11 @@ export class Housekeeping {
     this.#deps.logs.stopFollowing();
   }
 
-  /** Writes the buffered log lines, and ends a running removal of deliveries. */
+  /** Writes the buffered log lines and uses of tokens, and ends a running removal of deliveries. */
   async finish(): Promise<void> {
-    const { logs, deliveryRetention, onError } = this.#deps;
+    const { logs, tokens, deliveryRetention, onError } = this.#deps;
     await logs.pass().catch(onError);
+    await tokens.writeUses().catch(onError);
     await deliveryRetention.stop();
   }
 

@@ -229,7 +229,7 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
     for (const tenant of tenants) changes.emit('removed', tenant);
   };
   const housekeeping = new Housekeeping({
-    ...{ engine, logs, lifecycleEvents, deliveryRetention, audit, spentSignatures, storage, onError },
+    ...{ ...deps, engine, logs, lifecycleEvents, deliveryRetention, audit, spentSignatures, storage, tokens },
   });
   void reseal.start();
   return {

@@ -6,12 +6,15 @@
  * Attack: to find a token by the timing of comparisons. A look-up by hash reveals at most how much
  * of a hash matches, which the caller cannot steer. The kind in the text is for people and secret
  * scanners; the row alone decides. Runtime tokens are signed instead (`targets/runtime-tokens.ts`).
+ *
+ * The last use of a token is written behind its requests, once a minute at most.
  */
 import { hash } from 'node:crypto';
+import { AnnexError } from '../../errors.ts';
 import type { Actor } from '../../model/actor.ts';
 import { entryCache } from '../../model/entry-cache.ts';
 import { base64url, type RandomBytes, tokenId } from '../../model/identifiers.ts';
-import { type Principal, TOKEN_KINDS, type TokenKind } from '../../model/principal.ts';
+import { type HolderPrincipal, TOKEN_KINDS, type TokenKind, type TokenRight } from '../../model/principal.ts';
 import { lock } from '../database/locks.ts';
 import { announce } from '../database/notices.ts';
 import { type Page, type PageRequest, page } from '../database/page.ts';
@@ -23,18 +26,41 @@ import { type AuditAction, type AuditEntry, insertAudit } from './audit-rows.ts'
 const SHAPE = new RegExp(`^annex_(${TOKEN_KINDS.join('|')})_[A-Za-z0-9_-]{43}$`);
 const PRINCIPALS_CACHED = 10_000;
 
-/** A token as it is listed: never the token itself. */
+/** Between two writes of the last use of a token. */
+const USE_EVERY_MS = 60_000;
+const USES_PER_WRITE = 500;
+
+/** A token as it is listed: never the token itself. Times are milliseconds since 1970. */
 export interface TokenRecord {
   readonly id: string;
+  readonly name?: string;
   readonly kind: TokenKind;
   readonly organization?: string;
+  /** What it is narrowed to; absent if it has all rights of its kind. */
+  readonly rights?: readonly TokenRight[];
   readonly createdAt: number;
+  readonly expiresAt?: number;
+  readonly lastUsedAt?: number;
 }
 
 /** What a new token is for; only the kind `organization` has an `organization`. */
-export type TokenGrant =
+export type TokenGrant = (
   | { readonly kind: 'admin' | 'platform' }
-  | { readonly kind: 'organization'; readonly organization: string };
+  | { readonly kind: 'organization'; readonly organization: string }
+) & {
+  readonly name?: string | undefined;
+  readonly rights?: readonly TokenRight[] | undefined;
+  /** How long it is valid; until it is revoked if absent. */
+  readonly expiresInMs?: number | undefined;
+};
+
+/** What is remembered of a token. */
+interface Known {
+  readonly principal: HolderPrincipal;
+  readonly expiresAt: number | null;
+  /** The last use that was noted. */
+  usedAt: number;
+}
 
 /** Keeps a new token where its owner finds it. */
 export type KeepToken = (token: string) => void | Promise<void>;
@@ -50,7 +76,9 @@ export interface TokensDeps {
 export class Tokens {
   readonly #deps: TokensDeps;
   /** Principals by hash. Unknown tokens are not cached: guesses must not evict real ones. */
-  readonly #cache = entryCache<Principal>(PRINCIPALS_CACHED);
+  readonly #cache = entryCache<Known>(PRINCIPALS_CACHED);
+  /** Last uses that are not written yet, by id. */
+  readonly #uses = new Map<string, number>();
   /** Number of revocations: a look-up that began before one must not enter the cache after it. */
   #revocations = 0;
 
@@ -59,11 +87,21 @@ export class Tokens {
   }
 
   /** The token's principal; undefined if the token is malformed, unknown or revoked. */
-  async authenticate(token: string): Promise<Principal | undefined> {
+  async authenticate(token: string): Promise<HolderPrincipal | 'expired' | undefined> {
     if (!SHAPE.test(token)) return undefined;
     const hashed = hashOf(token);
-    const known = this.#cache.get(hashed);
-    if (known !== undefined) return known;
+    const known = this.#cache.get(hashed) ?? (await this.#read(hashed));
+    return known && this.#used(known);
+  }
+
+  /** The token's principal if it is cached and valid; never reads the database. */
+  known(token: string): HolderPrincipal | undefined {
+    const known = SHAPE.test(token) ? this.#cache.get(hashOf(token)) : undefined;
+    const used = known && this.#used(known);
+    return used === 'expired' ? undefined : used;
+  }
+
+  async #read(hashed: string): Promise<Known | undefined> {
     const revocations = this.#revocations;
     const row = await this.#deps.database
       .selectFrom('tokens')
@@ -71,14 +109,43 @@ export class Tokens {
       .where('hash', '=', hashed)
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    const principal: Principal = { tokenId: row.id, kind: row.kind, ...organizationOf(row) };
-    if (revocations === this.#revocations) this.#cache.set(hashed, principal);
-    return principal;
+    const { id: tokenId, kind, expires_at: expiresAt, last_used_at: usedAt } = row;
+    const principal = { tokenId, kind, ...organizationOf(row), ...rightsOf(row) };
+    const known = { principal, expiresAt, usedAt: usedAt ?? Number.NEGATIVE_INFINITY };
+    if (revocations === this.#revocations) this.#cache.set(hashed, known);
+    return known;
   }
 
-  /** The token's principal if it is cached; never reads the database. */
-  known(token: string): Principal | undefined {
-    return SHAPE.test(token) ? this.#cache.get(hashOf(token)) : undefined;
+  #used(known: Known): HolderPrincipal | 'expired' {
+    const now = this.#deps.wallNow();
+    if (known.expiresAt !== null && now >= known.expiresAt) return 'expired';
+    if (now - known.usedAt >= USE_EVERY_MS) {
+      known.usedAt = now;
+      this.#uses.set(known.principal.tokenId, now);
+    }
+    return known.principal;
+  }
+
+  /** Writes the last uses; those that another node has written in this minute stay. */
+  async writeUses(): Promise<void> {
+    const uses = [...this.#uses];
+    this.#uses.clear();
+    for (let at = 0; at < uses.length; at += USES_PER_WRITE) {
+      const some = uses.slice(at, at + USES_PER_WRITE);
+      const last = Math.max(...some.map(([, usedAt]) => usedAt));
+      await this.#deps.database
+        .updateTable('tokens')
+        .set({ last_used_at: last })
+        .where(
+          'id',
+          'in',
+          some.map(([id]) => id),
+        )
+        .where(({ or, eb }) =>
+          or([eb('last_used_at', 'is', null), eb('last_used_at', '<=', last - USE_EVERY_MS)]),
+        )
+        .execute();
+    }
   }
 
   /** Makes a token. Its text appears only in this answer. */
@@ -92,6 +159,7 @@ export class Tokens {
 
   /** Sorted by id. */
   async list({ cursor, limit }: PageRequest): Promise<Page<TokenRecord>> {
+    await this.writeUses();
     let query = this.#deps.database.selectFrom('tokens').selectAll();
     if (cursor !== undefined) query = query.where('id', '>', cursor);
     const rows = await query
@@ -104,15 +172,20 @@ export class Tokens {
   /**
    * No request that starts after this resolves is accepted with the token. @returns false if there
    * is no such token
+   *
+   * @throws AnnexError TOKEN_LAST
    */
   async revoke(id: string, by: Actor): Promise<boolean> {
     const row = await inTransaction(this.#deps.database, async (transaction) => {
+      // Two revocations at once, each of which leaves the other's token, would leave none.
+      await lock(transaction, 'tokens');
       const revoked = await transaction
         .deleteFrom('tokens')
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirst();
       if (revoked === undefined) return undefined;
+      if (isLastingAdmin(revoked)) await refuseLast(transaction);
       await this.#audit(transaction, 'token.revoke', recordOf(revoked), by);
       await announce(transaction, 'tokens');
       return revoked;
@@ -121,6 +194,22 @@ export class Tokens {
     this.#revocations += 1;
     this.#cache.delete(row.hash);
     return true;
+  }
+
+  /**
+   * Makes an admin token for somebody at the machine itself, who has the keys of the vault
+   * (`docs/operating/tokens.md#a-lost-admin-token`).
+   */
+  async recover(): Promise<TokenRecord & { readonly token: string }> {
+    return inTransaction(this.#deps.database, async (transaction) => {
+      const made = await this.#insert(transaction, { kind: 'admin', name: 'annex token recover' });
+      const principal = { kind: 'admin', tokenId: made.id } as const;
+      await this.#audit(transaction, 'token.recover', made, {
+        ...{ principal, depth: 0 },
+        requestId: 'annex-token-recover',
+      });
+      return made;
+    });
   }
 
   /**
@@ -146,14 +235,14 @@ export class Tokens {
     });
   }
 
-  /** Whether the token of this id is not revoked. */
+  /** Whether the token of this id is neither revoked nor expired. */
   async exists(id: string): Promise<boolean> {
     const row = await this.#deps.database
       .selectFrom('tokens')
-      .select('id')
+      .select('expires_at')
       .where('id', '=', id)
       .executeTakeFirst();
-    return row !== undefined;
+    return row !== undefined && (row.expires_at === null || this.#deps.wallNow() < row.expires_at);
   }
 
   /** Records that a token for a page was made, which is signed and not stored. */
@@ -175,24 +264,31 @@ export class Tokens {
   async #audit(
     transaction: Database,
     action: AuditAction,
-    { id, kind, organization }: TokenRecord,
+    { id, kind, organization, name, rights }: TokenRecord,
     by: Actor,
   ): Promise<void> {
     const { wallNow, auditIds } = this.#deps;
     const now = wallNow();
-    const entry = { action, ...(organization && { organization }), details: { token: id, kind } };
+    const details = { token: id, kind, ...(name !== undefined && { name }), ...(rights && { rights }) };
+    const entry = { action, ...(organization && { organization }), details };
     await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
   }
 
   async #insert(database: Database, grant: TokenGrant): Promise<TokenRecord & { readonly token: string }> {
     const { wallNow, randomBytes } = this.#deps;
     const token = `annex_${grant.kind}_${base64url(randomBytes(32))}`;
+    const { kind, name, rights, expiresInMs } = grant;
+    const now = wallNow();
     const row = {
       id: tokenId(randomBytes),
-      kind: grant.kind,
+      kind,
       organization: grant.kind === 'organization' ? grant.organization : null,
       hash: hashOf(token),
-      created_at: wallNow(),
+      created_at: now,
+      name: name ?? null,
+      rights: rights === undefined ? null : JSON.stringify(rights),
+      expires_at: expiresInMs === undefined ? null : now + expiresInMs,
+      last_used_at: null,
     };
     await database.insertInto('tokens').values(row).execute();
     return { ...recordOf(row), token };
@@ -205,9 +301,42 @@ const hashOf = (token: string): string => hash('sha256', token);
 const organizationOf = (row: Tables['tokens']): { organization?: string } =>
   row.organization === null ? {} : { organization: row.organization };
 
+/** Corrupt text throws: a token whose rights are not known has none. */
+const rightsOf = ({ rights }: Tables['tokens']): { rights?: readonly TokenRight[] } =>
+  rights === null ? {} : { rights: JSON.parse(rights) };
+
 const recordOf = (row: Tables['tokens']): TokenRecord => ({
   id: row.id,
+  ...(row.name !== null && { name: row.name }),
   kind: row.kind,
   ...organizationOf(row),
+  ...rightsOf(row),
   createdAt: row.created_at,
+  ...(row.expires_at !== null && { expiresAt: row.expires_at }),
+  ...(row.last_used_at !== null && { lastUsedAt: row.last_used_at }),
 });
+
+/** Whether it can make tokens, for as long as it is not revoked. */
+const isLastingAdmin = ({ kind, rights, expires_at }: Tables['tokens']): boolean =>
+  kind === 'admin' && rights === null && expires_at === null;
+
+/**
+ * @throws AnnexError TOKEN_LAST if there is no other admin token, with which the operator can make
+ *   more
+ */
+async function refuseLast(transaction: Database): Promise<void> {
+  const other = await transaction
+    .selectFrom('tokens')
+    .select('id')
+    .where('kind', '=', 'admin')
+    .where('rights', 'is', null)
+    .where('expires_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  if (other !== undefined) return;
+  throw new AnnexError(
+    'TOKEN_LAST',
+    'This is the last admin token with all rights and without an expiry, and nobody could make another one after it. Make ' +
+      'another one first (annex token create --kind admin), and revoke this one with it.',
+  );
+}

@@ -1,6 +1,7 @@
 /**
- * `annex backup`, `annex copy` and `annex vault`: commands of the operator about a data folder,
- * which take the settings of its service. They load what opens a store when they run.
+ * `annex backup`, `annex copy`, `annex vault` and `annex token recover`: commands of the operator
+ * about a data folder, which take the settings of its service. They load what opens a store when
+ * they run.
  */
 import { resolve } from 'node:path';
 import Type from 'typebox';
@@ -146,6 +147,34 @@ const rotate: Command = defineCommand({
     const next =
       'it seals everything anew in the background, and its log says when the keys after the first are no longer needed.';
     context.output.result({ file, key }, () => context.output.line(`${done}\n${next}`));
+  },
+});
+
+export const recoverToken: Command = defineCommand({
+  name: 'recover',
+  summary: 'make an admin token at the machine of the service, without another token',
+  description: [
+    "Makes an admin token in the database of a service, which may run, and prints it. Needs the data folder, or ANNEX_DATABASE_URL, and the vault's keys with which the database was sealed.",
+    'It is for the operator who has lost the admin token. The audit has an entry. Revoke the lost token afterwards.',
+  ],
+  options: FOLDER_OPTIONS,
+  examples: [
+    {
+      line: 'annex token recover --data ./data',
+      does: 'make an admin token for the service of this folder',
+    },
+  ],
+  json: Type.Object({ id: Type.String(), token: Type.String() }),
+  async run(context, paths) {
+    const { output } = context;
+    const { recoverFolderToken } = await import('./token-recovery.ts');
+    const { id, token } = await recoverFolderToken(await settingsOf(context, paths));
+    output.result({ id, token }, () => {
+      output.line(token);
+      output.talk(
+        `${id}, of kind admin. It is shown only now; \`annex token list\` shows which ones to revoke.`,
+      );
+    });
   },
 });
 

@@ -356,6 +356,50 @@ describe('tokens', () => {
     expect(codeOf(await admin.delete(`/v1/tokens/${made.id}`))).toBe('404 TOKEN_UNKNOWN');
   });
 
+  test('have a name, rights, an end and a last use, where they are asked for', async () => {
+    const found = await control();
+    const admin = await found.as(ADMIN);
+    const asked = { kind: 'platform', name: 'billing', rights: ['events:post', 'read'], expiresIn: 3_600 };
+    const { token, ...made } = (await admin.post('/v1/tokens', asked)).body;
+    const { expiresIn, ...shown } = asked;
+    const at = (ms: number) => new Date(CLOCK.now + ms).toISOString();
+    expect(made).toEqual({ id: made.id, ...shown, createdAt: at(0), expiresAt: at(expiresIn * 1_000) });
+    const bearer = { authorization: `Bearer ${token}` };
+    expect((await found.ask('GET', '/v1/integrations', bearer)).status).toBe(200);
+    const refused = await found.ask('GET', '/v1/integrations/hello/render', bearer);
+    expect(codeOf(refused)).toBe('403 TOKEN_FORBIDDEN');
+    expect(refused.body.error.message).toBe(
+      'This needs the right `render`; the request came with a token that has `events:post`, `read` alone.',
+    );
+    const { items } = (await admin.get('/v1/tokens')).body;
+    expect(items).toContainEqual({ ...made, lastUsedAt: at(0) });
+    for (const wrong of [
+      { kind: 'platform', rights: ['publish'] },
+      { kind: 'organization', organization: 'acme', rights: ['events:post'] },
+      { kind: 'admin', rights: ['tokens'] },
+      { kind: 'admin', rights: [] },
+      { kind: 'admin', rights: ['read', 'read'] },
+      { kind: 'admin', name: '' },
+      { kind: 'admin', name: 'two\nlines' },
+      { kind: 'admin', expiresIn: 0 },
+      { kind: 'admin', expiresIn: 1e12 },
+    ])
+      expect([wrong, codeOf(await admin.post('/v1/tokens', wrong))]).toEqual([wrong, '400 REQUEST_INVALID']);
+  });
+
+  test('that have expired say so, and the last admin token stays', async () => {
+    const found = await control();
+    const admin = await found.as(ADMIN);
+    const { token } = await found.store.tokens.create({ kind: 'platform', expiresInMs: 0 }, OPERATOR);
+    const late = await found.ask('GET', '/v1/integrations', { authorization: `Bearer ${token}` });
+    expect(codeOf(late)).toBe('401 TOKEN_INVALID');
+    expect(late.body.error.message).toMatch(/^The token has expired: it was made with an end\./);
+    const { items } = (await admin.get('/v1/tokens')).body;
+    const own = items.find(({ kind }: { kind: string }) => kind === 'admin');
+    expect(codeOf(await admin.delete(`/v1/tokens/${own.id}`))).toBe('409 TOKEN_LAST');
+    expect((await admin.get('/v1/tokens')).status).toBe(200);
+  });
+
   test('are for the operator alone', async () => {
     const found = await control();
     for (const grant of [PLATFORM, member('acme')]) {

@@ -3,9 +3,11 @@
  * table. A route without a row fails, so that none is added without its permissions, and none that
  * changes something without a rate.
  */
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LimitName, Limits } from '../../../src/limits.ts';
 import type { ApiTokens } from '../../../src/model/environment.ts';
+import { TOKEN_RIGHTS } from '../../../src/model/principal.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 
 /**
@@ -368,19 +370,43 @@ function marked({ status, code }: Asked): string {
   return status === 401 || status >= 500 || code === 'ROUTE_UNKNOWN' ? `${status}` : '+';
 }
 
+/** Routes of the description, with the right that a token needs which has a list. */
+async function describedRoutes(): Promise<[route: string, right: string | undefined][]> {
+  const answer = await fetch(`${service.service.controlUrl}/v1/openapi.json`);
+  const { paths } = (await answer.json()) as {
+    paths: Record<string, Record<string, { 'x-right'?: string }>>;
+  };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, string | undefined] => [
+      `${method.toUpperCase()} ${path}`,
+      operation['x-right'],
+    ]),
+  );
+}
+
 describe('permissions', () => {
   // This test sends more wrong tokens in a minute than an address may.
   beforeAll(() => setUp({ failedCredentialsPerMinutePerAddress: 1_000_000 }));
   afterAll(() => service.stop());
 
   test('the table has exactly the routes of the description', async () => {
-    const { paths } = (await (await fetch(`${service.service.controlUrl}/v1/openapi.json`)).json()) as {
-      paths: Record<string, object>;
-    };
-    const routes = Object.entries(paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
-    );
+    const routes = (await describedRoutes()).map(([route]) => route);
     expect(Object.keys(TABLE).sort()).toEqual(routes.sort());
+  });
+
+  test('each route for people has a right that a token can be narrowed to, but those that make or end tokens', async () => {
+    const routes = await describedRoutes();
+    const without = routes.filter(
+      ([route, right]) => right === undefined && !TABLE[route]?.startsWith('FFFFF'),
+    );
+    expect(without.map(([route]) => route).sort()).toEqual(['DELETE /v1/tokens/{id}', 'POST /v1/tokens']);
+    const reading = routes.filter(([route, right]) => route.startsWith('GET ') && right !== 'read');
+    expect(reading.filter(([route]) => !/\/(render|webhook-secret)$/.test(route))).toEqual([]);
+    expect(routes.filter(([route, right]) => !route.startsWith('GET ') && right === 'read')).toEqual([]);
+    const used = new Set(routes.flatMap(([, right]) => right ?? []));
+    const unused = Object.keys(TOKEN_RIGHTS).filter((right) => !used.has(right));
+    // Not a route of the API, but `POST {endpoint}/v1`.
+    expect(unused).toEqual(['envelopes:send']);
   });
 
   test.each(Object.entries(TABLE))('%s', async (route, row) => {
@@ -398,6 +424,36 @@ describe('permissions', () => {
     const wanted = `${holders}${runtime}${pageMark(route)}`.split('');
     const by = (marks: string[]) => Object.fromEntries(KINDS.map((kind, index) => [kind, marks[index]]));
     expect(by(rights)).toEqual(by(wanted));
+  });
+
+  test('the contract has each right, with its kinds and what it is for', async () => {
+    const page = await readFile(new URL('../../../docs/contract/api.md', import.meta.url), 'utf8');
+    const rows = Object.entries(TOKEN_RIGHTS).map(([right, { kinds, does }]) => {
+      const named = kinds.length === 3 ? 'all' : kinds.map((kind) => `\`${kind}\``).join(', ');
+      return `| \`${right}\` | ${named} | ${does} |\n`;
+    });
+    expect(page).toContain(`| right | kinds | may |\n|---|---|---|\n${rows.join('')}\n`);
+  });
+
+  // Attack: a token that was made to post events, in the hands of somebody else.
+  test('a token that is narrowed reaches the routes of its right, and no others', async () => {
+    const narrowed = new Map<string, string>();
+    const tokenWith = async (rights: readonly string[]) => {
+      const key = rights.join();
+      const json = { kind: 'admin', rights };
+      const made =
+        narrowed.get(key) ?? String((await service.api('POST', '/v1/tokens', { json })).body['token']);
+      narrowed.set(key, made);
+      return made;
+    };
+    for (const [route, right] of await describedRoutes()) {
+      const others = Object.keys(TOKEN_RIGHTS).filter((one) => one !== right);
+      const refused = await ask(route, await tokenWith(others));
+      expect([route, marked(refused)]).toEqual([route, 'F']);
+      if (right === undefined) continue;
+      const whole = marked(await ask(route, await tokenOf('admin')));
+      expect([route, marked(await ask(route, await tokenWith([right])))]).toEqual([route, whole]);
+    }
   });
 });
 

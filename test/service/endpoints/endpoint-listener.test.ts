@@ -169,3 +169,12 @@ test('each part has its limit, met exactly and exceeded by one', async () => {
     await fits.stop();
   }
 });
+
+test('a narrowed platform token sends envelopes with the right for them alone', async () => {
+  const status = async (right: string) => {
+    const json = { kind: 'platform', rights: [right] };
+    const { body } = await annex.api('POST', '/v1/tokens', { json });
+    return (await annex.envelope(worker, { type: 'fetch' }, { token: String(body['token']) })).status;
+  };
+  expect([await status('events:post'), await status('envelopes:send')]).toEqual([403, 200]);
+});

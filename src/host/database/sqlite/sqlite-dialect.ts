@@ -8,7 +8,8 @@
  * event loop while it runs (docs/decisions/sqlite-default.md).
  *
  * One process at a time writes (`folder-lock.ts`). Other processes may read meanwhile: a backup and
- * the integrity check.
+ * the integrity check. A command of the operator may commit beside a service (`isBeside`), and
+ * leaves its log alone.
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
@@ -58,6 +59,8 @@ export interface SqliteOptions {
   readonly note?: (note: WalNote) => void;
   /** Receives the cause of each statement that has failed for a reason that passes. */
   readonly failed?: (cause: unknown) => void;
+  /** Whether a service may have the database open, and goes on with it. */
+  readonly isBeside?: boolean;
 }
 
 /** The dialect for one database file, which must exist or be creatable. */
@@ -120,8 +123,21 @@ function openLocked(file: string, options: SqliteOptions): SqliteDatabase {
     return open(file, options, lock);
   } catch (cause) {
     lock?.release();
+    if (options.isBeside && lock === undefined && isBusy((cause as Error).cause ?? {}))
+      return openBeside(file, options);
     throw unusableDatabase(file, cause);
   }
+}
+
+/**
+ * Opens the database of a service that runs, which has checked its log and keeps the list of
+ * commits: no checkpoint is made here, because that list would not know of it.
+ */
+function openBeside(file: string, { failed = () => {} }: SqliteOptions): SqliteDatabase {
+  const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
+  database.exec('pragma synchronous = full; pragma wal_autocheckpoint = 0');
+  const lock = { release: () => {} };
+  return { ...opened({ database, list: undefined, lock, failed }), close: () => database.close() };
 }
 
 function open(file: string, options: SqliteOptions, lock: FolderLock): SqliteDatabase {

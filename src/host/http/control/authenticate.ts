@@ -13,8 +13,10 @@ import type { Actor } from '../../../model/actor.ts';
 import {
   type HolderPrincipal,
   isRuntime,
+  lacksRight,
   type Principal,
   type RuntimePrincipal,
+  type TokenRight,
 } from '../../../model/principal.ts';
 import { bearerToken, type Credentials, type Refused } from '../credentials.ts';
 import { inProcessDepth, inProcessGeneration } from '../loopback-listeners.ts';
@@ -40,6 +42,8 @@ export const FOR_UI = { ui: true } as const;
 const REFUSALS = {
   unknown: 'The token is unknown or revoked.',
   expired: 'The token has expired. Tokens of the environment are valid for one call: read them in each call.',
+  ended:
+    'The token has expired: it was made with an end. The operator makes another one (annex token create).',
 } as const;
 
 /** The error for a token that has no principal. */
@@ -113,6 +117,21 @@ export const requires =
     const principal = principalOf(request);
     if (!may(principal)) throw wrongKind(principal, what);
   };
+
+/**
+ * Refuses a token that is narrowed to other rights.
+ *
+ * @param right of the route; without one it is closed to all tokens with a list
+ * @throws AnnexError TOKEN_FORBIDDEN
+ */
+export function requireRight(request: FastifyRequest, right: TokenRight | undefined): void {
+  const principal = principalOf(request);
+  if (!lacksRight(principal, right)) return;
+  const what = right === undefined ? 'This needs all rights of a kind' : `This needs the right \`${right}\``;
+  const has = ('rights' in principal && principal.rights?.join('`, `')) || 'none';
+  const message = `${what}; the request came with a token that has \`${has}\` alone.`;
+  throw new AnnexError('TOKEN_FORBIDDEN', message);
+}
 
 /** For routes of the operator alone. */
 export const requireAdmin = requires(({ kind }) => kind === 'admin', 'This needs an admin token');

@@ -126,6 +126,7 @@ const menuRoutes = [
   route({
     name: 'blocks.unfurl',
     at: 'POST /blocks/unfurl',
+    right: 'render',
     summary: 'Unfurl a URL to a block',
     description:
       'Calls the blocks whose `urlUnfurl` matches, the most specific first, and answers with the first that returns an element.',
@@ -148,6 +149,7 @@ const markdownRoutes = [
   route({
     name: 'blocks.toMarkdown',
     at: 'POST /blocks/markdown',
+    right: 'render',
     summary: 'Write blocks as Markdown',
     description: 'Each as a code block of the language that its manifest names.',
     rate: 'calls',
@@ -173,6 +175,7 @@ const markdownRoutes = [
   route({
     name: 'blocks.parseMarkdown',
     at: 'POST /blocks/parse',
+    right: 'render',
     summary: 'Find the blocks in Markdown',
     description:
       'Finds code blocks whose language is that of an installed block. If two blocks have the same language, the first of the menu is used.',

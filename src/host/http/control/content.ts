@@ -95,6 +95,7 @@ const visitRoutes = (['space', 'site'] as const).map((level) =>
   route({
     name: `${TARGET_TAGS[level]}.authenticateVisitor`,
     at: `POST ${TARGET_PATHS[level]}/visitor-authentication`,
+    right: 'render',
     summary: `Have ${TARGET_NOUNS[level]} sign in a visitor`,
     description:
       'Answers with what the integration answers, normally a redirect. It needs the scope `site:visitor:auth`.',
@@ -163,6 +164,7 @@ const sourceRoutes = LEVELS.map((level) =>
   route({
     name: `${TARGET_TAGS[level]}.computeContent`,
     at: `POST ${TARGET_PATHS[level]}/content-sources/:source/compute`,
+    right: 'render',
     summary: `Have ${TARGET_NOUNS[level]} compute content`,
     rate: 'calls',
     params: { ...TARGET_PARAMS[level], source: Source },
@@ -200,6 +202,7 @@ const callRoutes = LEVELS.map((level) =>
   route({
     name: `${TARGET_TAGS[level]}.call`,
     at: `POST ${TARGET_PATHS[level]}/calls/:call`,
+    right: 'call',
     summary: `Ask ${TARGET_NOUNS[level]} what its code answers`,
     description: 'The manifest declares the calls. A call ends when its client disconnects.',
     // Attack: a tenant whose answer the code would take for one to the product.

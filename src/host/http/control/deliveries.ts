@@ -252,6 +252,7 @@ const orderRoutes = [
     route({
       name: `deliveries.${action}`,
       at: `POST /deliveries/:id/${action}`,
+      right: 'deliveries',
       summary: SUMMARIES[action],
       rate: 'edits',
       params: { id: DeliveryId },
@@ -268,6 +269,7 @@ const orderRoutes = [
   route({
     name: 'deliveries.replay',
     at: 'POST /deliveries/replay',
+    right: 'deliveries',
     summary: 'Replay many deliveries',
     description:
       'Those of one installation that failed, or that have `state`: a bounded number for each request, oldest first.',
@@ -333,7 +335,7 @@ function follower(
     principal: holderOf(request),
     followed: installationId === undefined ? whole : `deliveries to ${installationId}`,
     // What it may read follows from the token alone, whatever is removed.
-    refusal: async () => ((await tokens.authenticate(token)) === undefined ? 'revoked' : undefined),
+    refusal: async () => (typeof (await tokens.authenticate(token)) === 'object' ? undefined : 'revoked'),
   };
 }
 

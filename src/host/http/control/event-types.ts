@@ -84,6 +84,7 @@ export const EVENT_TYPE_ROUTES = [
   route({
     name: 'event-types.set',
     at: `PUT ${PATH}`,
+    right: 'operate',
     summary: 'Declare an event type, or change it',
     description:
       'A change is refused if the sample or one of the last 1,000 events of the type would not fit it, unless `force` is true.',
@@ -112,6 +113,7 @@ export const EVENT_TYPE_ROUTES = [
   route({
     name: 'event-types.delete',
     at: `DELETE ${PATH}`,
+    right: 'operate',
     summary: 'Delete an event type',
     description:
       'Refused while an active version handles it, a webhook selects it or deliveries of it are pending, unless `force` is true.',

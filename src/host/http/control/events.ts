@@ -178,6 +178,7 @@ export const EVENT_ROUTES = [
   route({
     name: 'events.post',
     at: 'POST /events',
+    right: 'events:post',
     summary: 'Post one product event, or a batch',
     description:
       'Answered with 202 when the events and their deliveries are stored. An `eventId` that was accepted ' +

@@ -135,7 +135,7 @@ function follower(control: Control, request: LogsRequest, { tenant }: Log): Foll
     followed: tenant,
     async refusal() {
       const principal = await control.tokens.authenticate(token);
-      if (principal === undefined) return 'revoked';
+      if (typeof principal !== 'object') return 'revoked';
       const log = await readableLog(control, principal, request.query);
       // An integration that was deleted and published again has another tenant.
       return log?.tenant === tenant ? undefined : 'removed';

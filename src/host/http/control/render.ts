@@ -165,6 +165,7 @@ const ofTarget = (level: Level) => [
     ...AFTER_ACTION,
     name: `${TARGET_TAGS[level]}.render`,
     at: `POST ${TARGET_PATHS[level]}/render`,
+    right: 'render',
     summary: `Draw a component of ${TARGET_NOUNS[level]}, after an action if one is sent`,
     forUi: true,
     params: TARGET_PARAMS[level],
@@ -179,6 +180,7 @@ const ofTarget = (level: Level) => [
     ...INITIAL,
     name: `${TARGET_TAGS[level]}.getRendering`,
     at: `GET ${TARGET_PATHS[level]}/render`,
+    right: 'render',
     summary: `Draw a component of ${TARGET_NOUNS[level]} in its initial state`,
     description: 'Answers with an `ETag`. Clients may cache it for as long as the component allows.',
     params: TARGET_PARAMS[level],
@@ -205,6 +207,7 @@ const ofIntegration = [
     ...OF_INTEGRATION,
     name: 'integrations.render',
     at: 'POST /integrations/:name/render',
+    right: 'render',
     summary: 'Draw a component of an integration, after an action if one is sent',
     body: RenderAtBody,
     async handle(request, control, reply) {
@@ -218,6 +221,7 @@ const ofIntegration = [
     ...OF_INTEGRATION,
     name: 'integrations.getRendering',
     at: 'GET /integrations/:name/render',
+    right: 'render',
     summary: 'Draw a component of an integration in its initial state',
     query: RenderAtQuery,
     async handle(request, control, reply) {

@@ -26,11 +26,12 @@ import type { LimitName, Limits } from '../../../limits.ts';
 import { isTooDeep, JSON_DEPTH_MAX } from '../../../model/json-depth.ts';
 import { jsonFault } from '../../../model/json-fault.ts';
 import { limitError } from '../../../model/limit-met.ts';
+import type { TokenRight } from '../../../model/principal.ts';
 import type { Problem } from '../../../model/problem.ts';
 import { schemaCheck } from '../../../model/schema-check.ts';
 import { faultText, type SchemaFault } from '../../../model/schema-fault.ts';
 import { answerError } from '../error-answer.ts';
-import { FOR_RUNTIME, FOR_UI } from './authenticate.ts';
+import { FOR_RUNTIME, FOR_UI, requireRight } from './authenticate.ts';
 import type { Control } from './control.ts';
 import { ERRORS_VIEW } from './schemas.ts';
 
@@ -86,6 +87,11 @@ export interface Row<
   readonly forUi?: boolean;
   /** What the head must show. @throws AnnexError TOKEN_FORBIDDEN */
   readonly rights?: (request: FastifyRequest) => void;
+  /**
+   * What a token that is narrowed to some rights needs. By default `read` for GET; another route
+   * without it is closed to such tokens.
+   */
+  readonly right?: TokenRight;
   /**
    * What bounds the requests. By default all but GET count as orders. `calls`: the route makes a
    * call, or leases what a call renews, and writes no audit. `edits`: its handler counts an edit of
@@ -227,9 +233,13 @@ function headChecks(method: string, row: Route, control: Control): onRequestAsyn
   const { rights, rate = order } = row;
   return async (request) => {
     rights?.(request);
+    requireRight(request, rightOf(row));
     if (typeof rate === 'function') await rate(request, control);
   };
 }
+
+const rightOf = ({ at, right }: Pick<Route, 'at' | 'right'>): TokenRight | undefined =>
+  right ?? (at.startsWith('GET ') ? 'read' : undefined);
 
 function schemaOf(row: Route, limits: Limits): FastifySchema {
   const { params, query, headers, body, consumes, answer = Type.Null() } = row;
@@ -369,6 +379,7 @@ const BODY_OPTIONAL = 'x-body-optional';
 function descriptionOf({ name, summary, description, ...row }: Route): FastifySchema {
   const [tag = ''] = name.split('.', 1);
   const isOptional = row.body !== undefined && Type.IsOptional(row.body);
+  const right = rightOf(row);
   return {
     summary,
     ...(description !== undefined && { description }),
@@ -378,6 +389,7 @@ function descriptionOf({ name, summary, description, ...row }: Route): FastifySc
     ...(row.streamed && { response: { 200: eitherForm(row.answer, row.streamed), ...ERRORS_VIEW } }),
     // The types of the SDK's client are generated from these operations.
     ...(row.forRuntime && { 'x-runtime': true }),
+    ...(right !== undefined && { 'x-right': right }),
     ...(isOptional && { [BODY_OPTIONAL]: true }),
     ...row.described,
   };

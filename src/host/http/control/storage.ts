@@ -20,6 +20,7 @@ import {
   mayReadLog,
   mayUseStorage,
   type Principal,
+  type TokenRight,
 } from '../../../model/principal.ts';
 import {
   checkKey,
@@ -114,16 +115,20 @@ interface Level {
   readonly tag: 'installations' | 'integrations';
   readonly path: `/${string}`;
   readonly params: TProperties;
+  /** Which people need to remove a value. */
+  readonly right: TokenRight;
   readonly of: string;
 }
 
 const LEVELS: readonly Level[] = [
   {
     ...{ tag: 'installations', path: `${INSTALLATION}/storage`, params: INSTALLATION_PARAMS },
+    right: 'install',
     of: 'an installation',
   },
   {
     ...{ tag: 'integrations', path: '/integrations/:name/storage', params: { name: Name } },
+    right: 'publish',
     of: 'an integration, shared by its installations',
   },
 ];
@@ -179,7 +184,7 @@ const readsOf = ({ tag, path, params, of }: Level): Route[] => [
   }),
 ];
 
-const changesOf = ({ tag, path, params, of }: Level): Route[] => [
+const changesOf = ({ tag, path, params, right, of }: Level): Route[] => [
   route({
     name: `${tag}.putStoredValue`,
     at: `PUT ${path}/:key`,
@@ -213,6 +218,7 @@ const changesOf = ({ tag, path, params, of }: Level): Route[] => [
   route({
     name: `${tag}.deleteStoredValue`,
     at: `DELETE ${path}/:key`,
+    right,
     summary: `Delete a value that code has stored for ${of}`,
     description: 'Also where there is none, for runtime tokens; 404 for others.',
     forRuntime: true,

@@ -1,6 +1,7 @@
 /**
  * `/v1/tokens`: create, list and revoke tokens (docs/contract/api.md#tokens), for the operator. A
- * token is shown once, when it is created.
+ * token is shown once, when it is created. Making and revoking have no right of their own: a token
+ * that is narrowed does neither.
  *
  * `/v1/tokens/introspect`: what a runtime token represents, similar to RFC 7662
  * (docs/contract/api.md#introspection). The API that integrations call may be the host product's
@@ -10,7 +11,7 @@
 import Type from 'typebox';
 import { AnnexError } from '../../../errors.ts';
 import { BUILT_IN_ORGANIZATION } from '../../../model/identifiers.ts';
-import { mayIntrospect, TOKEN_KINDS } from '../../../model/principal.ts';
+import { isTokenRight, mayIntrospect, TOKEN_KINDS, TOKEN_RIGHTS } from '../../../model/principal.ts';
 import { RUNTIME_TOKEN_CHARS_MAX } from '../../../model/runtime-token-format.ts';
 import type { TokenGrant, TokenRecord } from '../../store/tokens.ts';
 import type { RuntimeGrant } from '../../targets/runtime-tokens.ts';
@@ -18,13 +19,24 @@ import { actorOf, requireAdmin, requires } from './authenticate.ts';
 import { placeView } from './installations/targets.ts';
 import { PageOf, PageQuery, pageAnswer, pageRequest } from './lists.ts';
 import { route } from './route.ts';
-import { closed, isoTime, Name, named, Organization, optional, Time } from './schemas.ts';
+import { closed, isoTime, isoTimeIfAny, Name, named, Organization, optional, Time } from './schemas.ts';
+
+/** A longer life is none that anybody plans: leave the end out. */
+const EXPIRES_IN_SECONDS_MAX = 10 * 366 * 24 * 60 * 60;
+const RIGHTS = Object.keys(TOKEN_RIGHTS).filter(isTokenRight);
 
 const TOKEN = {
   id: Type.String(),
+  name: optional(Type.String(), 'What its maker called it.'),
   kind: Type.Enum([...TOKEN_KINDS]),
   organization: Type.Optional(Type.String()),
+  rights: optional(
+    Type.Array(Type.Enum(RIGHTS)),
+    'What it is narrowed to; absent if it has all rights of its kind.',
+  ),
   createdAt: Time,
+  expiresAt: Type.Optional(Time),
+  lastUsedAt: optional(Time, 'To the minute; absent if it was never used.'),
 };
 const TokenView = named('Token', TOKEN);
 const NewTokenView = named('NewToken', {
@@ -35,6 +47,18 @@ const NewTokenView = named('NewToken', {
 const TokenBody = closed('TokenToCreate', {
   kind: Type.Enum([...TOKEN_KINDS]),
   organization: Type.Optional(Organization),
+  name: optional(
+    Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]+$' }),
+    'For people: what it is for.',
+  ),
+  rights: optional(
+    Type.Array(Type.Enum(RIGHTS), { minItems: 1, maxItems: RIGHTS.length, uniqueItems: true }),
+    'Narrows it to these rights; absent: all rights of its kind.',
+  ),
+  expiresIn: optional(
+    Type.Integer({ minimum: 1, maximum: EXPIRES_IN_SECONDS_MAX }),
+    'Seconds until it expires; absent: valid until it is revoked.',
+  ),
 });
 
 const IntrospectionBody = closed('TokenToIntrospect', {
@@ -94,6 +118,7 @@ export const TOKEN_ROUTES = [
   route({
     name: 'tokens.introspect',
     at: 'POST /tokens/introspect',
+    right: 'introspect',
     summary: 'Introspect a runtime token',
     description:
       'A token that is forged, expired, or of something deleted is answered with `{"active": false}`.',
@@ -108,15 +133,23 @@ export const TOKEN_ROUTES = [
   }),
 ];
 
-function grantOf({ kind, organization }: Type.Static<typeof TokenBody>): TokenGrant {
+function grantOf({ kind, organization, ...body }: Type.Static<typeof TokenBody>): TokenGrant {
   // Attack: a token of the organization that owns the built-in integrations, and with them controls
   // their installations in every organization.
   if (organization === BUILT_IN_ORGANIZATION) {
     const why = 'owns the built-in integrations: tokens cannot be created for it.';
     throw new AnnexError('REQUEST_INVALID', `body.organization "${organization}" ${why}`);
   }
-  if (kind === 'organization' && organization !== undefined) return { kind, organization };
-  if (kind !== 'organization' && organization === undefined) return { kind };
+  const { name, rights, expiresIn } = body;
+  const foreign = rights?.find((right) => !TOKEN_RIGHTS[right].kinds.some((one) => one === kind));
+  if (foreign !== undefined)
+    throw new AnnexError(
+      'REQUEST_INVALID',
+      `body.rights: a token of kind ${kind} cannot have the right "${foreign}".`,
+    );
+  const more = { name, rights, expiresInMs: expiresIn === undefined ? undefined : expiresIn * 1_000 };
+  if (kind === 'organization' && organization !== undefined) return { kind, organization, ...more };
+  if (kind !== 'organization' && organization === undefined) return { kind, ...more };
   const message =
     kind === 'organization'
       ? 'body.organization is missing: a token of kind organization needs one.'
@@ -124,7 +157,13 @@ function grantOf({ kind, organization }: Type.Static<typeof TokenBody>): TokenGr
   throw new AnnexError('REQUEST_INVALID', message);
 }
 
-const tokenView = ({ createdAt, ...rest }: TokenRecord) => ({ ...rest, createdAt: isoTime(createdAt) });
+const tokenView = ({ createdAt, expiresAt, lastUsedAt, rights, ...rest }: TokenRecord) => ({
+  ...rest,
+  ...(rights && { rights: [...rights] }),
+  createdAt: isoTime(createdAt),
+  expiresAt: isoTimeIfAny(expiresAt),
+  lastUsedAt: isoTimeIfAny(lastUsedAt),
+});
 
 function grantView({ claims, organization }: RuntimeGrant) {
   const { kind, integration, scopes } = claims;

@@ -113,7 +113,7 @@ export class RequestAuthorizer {
       if (maySendEnvelopes(principal)) return {};
       return new AnnexError(
         'TOKEN_FORBIDDEN',
-        `\`POST {endpoint}/v1\` needs a platform token; the request came with one of kind ${principal.kind}.`,
+        `\`POST {endpoint}/v1\` needs a platform token, with the right \`envelopes:send\` if it is narrowed; the request came with one of kind ${principal.kind}.`,
       );
     }
     const signature = request.headers['x-platform-signature'];

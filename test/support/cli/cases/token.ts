@@ -1,4 +1,5 @@
 /** `annex token`. */
+import { randomBytes } from 'node:crypto';
 import type { CommandCase } from '../command-case.ts';
 import { noService, noToken, unknownToken } from '../service-failures.ts';
 
@@ -16,6 +17,24 @@ export const TOKEN_CASES: readonly CommandCase[] = [
         run: (world) => ({ words: ['token', 'create', '--kind', 'admn'], env: world.env }),
         code: 2,
         says: /--kind must be one of .*; it is "admn"\. Did you mean admin\?/,
+      },
+      {
+        title: 'a right that there is not',
+        run: (world) => ({
+          words: ['token', 'create', '--kind', 'platform', '--right', 'event:post'],
+          env: world.env,
+        }),
+        code: 2,
+        says: /--right must be one of .*Did you mean events:post\?/,
+      },
+      {
+        title: 'a right that its kind has not',
+        run: (world) => ({
+          words: ['token', 'create', '--kind', 'platform', '--right', 'publish'],
+          env: world.env,
+        }),
+        code: 1,
+        says: /a token of kind platform cannot have the right "publish"/,
       },
       {
         title: 'an organization that is missing',
@@ -62,6 +81,34 @@ export const TOKEN_CASES: readonly CommandCase[] = [
         says: /Missing required argument 'id'/,
       },
       noService(['token', 'revoke', 'tok_none']),
+    ],
+  },
+  {
+    command: 'token recover',
+    success: async (world) => ({ words: ['token', 'recover', '--data', world.data] }),
+    shows: /^annex_admin_[\w-]{43}\n$/,
+    failures: [
+      {
+        title: 'a folder without a database',
+        run: async (world) => ({ words: ['token', 'recover', '--data', await world.folder()] }),
+        code: 1,
+        says: /annex\.db does not exist/,
+      },
+      {
+        title: 'the keys of another vault',
+        run: (world) => ({
+          words: ['token', 'recover', '--data', world.data],
+          env: { ANNEX_VAULT_KEYS: randomBytes(32).toString('base64url') },
+        }),
+        code: 1,
+        says: /ANNEX_VAULT_KEYS lacks keys with which this store was sealed/,
+      },
+      {
+        title: 'a word too many',
+        run: () => ({ words: ['token', 'recover', 'data'] }),
+        code: 2,
+        says: /Too many arguments/,
+      },
     ],
   },
 ];

@@ -61,6 +61,7 @@ export const COMPLETION_ROUTES = LEVELS.map((level) =>
   route({
     name: `${TARGET_TAGS[level]}.getCompletions`,
     at: `POST ${TARGET_PATHS[level]}/completions`,
+    right: 'render',
     summary: `Get the options of a property of ${TARGET_NOUNS[level]} from the integration`,
     description:
       'Calls the `completion_url` of the property at the endpoint, with `?search=` if sent. It must answer ' +

@@ -121,6 +121,7 @@ const ofLevel = (level: Level) => [
   route({
     name: `${TARGET_TAGS[level]}.saveConfiguration`,
     at: `PATCH ${TARGET_PATHS[level]}/configuration`,
+    right: 'install',
     summary: `Save fields of the configuration of ${TARGET_NOUNS[level]}`,
     description:
       'Sets what the form has, and leaves all else as it is. An edit that makes an active installation invalid gets 422.',
@@ -146,6 +147,7 @@ const ofLevel = (level: Level) => [
   route({
     name: `${TARGET_TAGS[level]}.createUiToken`,
     at: `POST ${TARGET_PATHS[level]}/ui-tokens`,
+    right: 'install',
     summary: `Create a token for a page that configures ${TARGET_NOUNS[level]}`,
     description:
       'It reads and saves this form, gets the options of its properties, and draws the component of its settings.',

@@ -69,6 +69,7 @@ const ofAll = [
   route({
     name: 'installations.create',
     at: `POST ${INSTALLATIONS}`,
+    right: 'install',
     summary: 'Install into an organization',
     rate: countedInstall,
     params: { name: Name },
@@ -158,6 +159,7 @@ const editRoute = (level: Level) =>
   route({
     name: `${TARGET_TAGS[level]}.update`,
     at: `PATCH ${TARGET_PATHS[level]}`,
+    right: 'install',
     summary: `Edit ${TARGET_NOUNS[level]}`,
     description:
       'Members that are left out stay as they are. If the resulting configuration is valid, a pending installation ' +
@@ -195,6 +197,7 @@ const statusRoutes = (level: Level) =>
     route({
       name: `${TARGET_TAGS[level]}.${action}`,
       at: `POST ${TARGET_PATHS[level]}/${action}`,
+      right: 'install',
       summary: `${ACTIONS[action][0]} ${TARGET_NOUNS[level]}`,
       description: ACTIONS[action][1],
       rate: countedEdit(level),
@@ -215,6 +218,7 @@ const removeRoute = (level: Level) =>
   route({
     name: `${TARGET_TAGS[level]}.delete`,
     at: `DELETE ${TARGET_PATHS[level]}`,
+    right: 'install',
     summary: `Uninstall: remove ${TARGET_NOUNS[level]} with all its data`,
     rate: countedEdit(level),
     headers: IfMatch,
@@ -246,6 +250,7 @@ const ofPlaces = (level: PlaceLevel) => [
   route({
     name: `${level}s.create`,
     at: `POST ${INSTALLATION}/${level}s`,
+    right: 'install',
     summary: `Install into a ${level}`,
     rate: countedEdit('organization'),
     params: INSTALLATION_PARAMS,

@@ -71,6 +71,7 @@ export const SCHEDULE_ROUTES = [
   route({
     name: 'schedules.run',
     at: `POST ${INSTALLATION}/schedules/:schedule/run`,
+    right: 'install',
     summary: 'Run a schedule of an installation now',
     description: 'The next run stays. Refused while a run is in flight.',
     rate: countedEdit('organization'),
@@ -103,6 +104,7 @@ export const SCHEDULE_ROUTES = [
   route({
     name: 'integrations.runSchedule',
     at: `POST ${INTEGRATION}/:schedule/run`,
+    right: 'publish',
     summary: 'Run a schedule of an integration’s own endpoint now',
     params: { name: Name, schedule: Name },
     query: NoQuery,

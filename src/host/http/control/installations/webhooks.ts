@@ -118,6 +118,7 @@ const secretRoutes = (level: Level) => [
     ...common(level),
     name: `${TARGET_TAGS[level]}.getWebhookSecret`,
     at: `GET ${TARGET_PATHS[level]}/webhook-secret`,
+    right: 'install',
     summary: `Read the webhook secret of ${TARGET_NOUNS[level]}`,
     answer: SecretView,
     async handle(request, control) {
@@ -130,6 +131,7 @@ const secretRoutes = (level: Level) => [
     ...common(level),
     name: `${TARGET_TAGS[level]}.rotateWebhookSecret`,
     at: `POST ${TARGET_PATHS[level]}/webhook-secret/rotate`,
+    right: 'install',
     summary: `Rotate the webhook secret of ${TARGET_NOUNS[level]}`,
     description:
       'At once, or with an overlap in which each webhook has two signatures, the new one first. A rotation during ' +
@@ -151,6 +153,7 @@ const testRoute = (level: Level) =>
     ...common(level),
     name: `${TARGET_TAGS[level]}.testWebhook`,
     at: `POST ${TARGET_PATHS[level]}/webhook-test`,
+    right: 'install',
     summary: `Test the webhook of ${TARGET_NOUNS[level]}`,
     description: 'Accepts an example event, as the host product would post it, for this target only.',
     body: TestBody,
@@ -242,6 +245,7 @@ const healthRoutes = (level: (typeof PLACES)[number]) => [
     ...ofWebhook(level),
     name: `${TARGET_TAGS[level]}.disableWebhook`,
     at: `POST ${TARGET_PATHS[level]}/webhook/disable`,
+    right: 'install',
     summary: `Disable the webhook of ${TARGET_NOUNS[level]}`,
     description: 'Nothing is posted to its receiver until it is enabled; its deliveries are held meanwhile.',
     rate: countedEdit(level),
@@ -258,6 +262,7 @@ const healthRoutes = (level: (typeof PLACES)[number]) => [
     ...ofWebhook(level),
     name: `${TARGET_TAGS[level]}.enableWebhook`,
     at: `POST ${TARGET_PATHS[level]}/webhook/enable`,
+    right: 'install',
     summary: `Enable the webhook of ${TARGET_NOUNS[level]}`,
     description:
       'What the operator or the host product has disabled, only a token of that kind enables. With `replay`, what was held is delivered: a bounded number for each request, a few at a time, and one at a time while the receiver fails.',

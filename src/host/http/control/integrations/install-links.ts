@@ -33,6 +33,7 @@ export const INSTALL_LINK_ROUTES = [
   route({
     name: 'install-links.create',
     at: `POST ${PATH}`,
+    right: 'publish',
     summary: 'Create an install link',
     description: 'Replaces an earlier link, whose token becomes invalid.',
     params: { name: Name },
@@ -47,6 +48,7 @@ export const INSTALL_LINK_ROUTES = [
   route({
     name: 'install-links.delete',
     at: `DELETE ${PATH}`,
+    right: 'publish',
     summary: 'Delete the install link',
     description: 'Installations that were made with it stay.',
     params: { name: Name },

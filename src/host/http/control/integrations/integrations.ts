@@ -132,6 +132,7 @@ const ownRoutes = [
   route({
     name: 'integrations.delete',
     at: 'DELETE /integrations/:name',
+    right: 'publish',
     summary: 'Delete an integration',
     description:
       'With its versions, images and secrets. 409 if it is installed, unless `cascade=true`. The name becomes free.',

@@ -52,6 +52,7 @@ export const LIMIT_ROUTES = [
   route({
     name: 'limits.set',
     at: `PUT ${PATH}`,
+    right: 'operate',
     summary: 'Lower the limits of an integration',
     description:
       'Replaces all limits that were lowered before. They apply to calls that start after the answer.',
@@ -70,6 +71,7 @@ export const LIMIT_ROUTES = [
   route({
     name: 'limits.delete',
     at: `DELETE ${PATH}`,
+    right: 'operate',
     summary: 'Reset the limits of an integration to those of the deployment',
     rights: requireAdmin,
     params: { name: Name },

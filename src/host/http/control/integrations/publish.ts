@@ -70,6 +70,7 @@ export const PUBLISH_ROUTES = [
     ...UPLOADED,
     name: 'integrations.publish',
     at: 'POST /integrations',
+    right: 'publish',
     summary: 'Publish a version and activate it',
     description:
       'Parts: `manifest` (YAML), `secrets` (JSON object of values for secrets that have none yet; with ' +
@@ -85,6 +86,7 @@ export const PUBLISH_ROUTES = [
     ...UPLOADED,
     name: 'integrations.check',
     at: 'POST /integrations/check',
+    right: 'publish',
     summary: 'Check an upload as a publish does, and store nothing',
     description: 'The parts of a publish. 422 lists every problem at once.',
     answer: CheckedView,

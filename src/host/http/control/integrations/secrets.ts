@@ -50,6 +50,7 @@ export const SECRET_ROUTES = [
   route({
     name: 'secrets.set',
     at: `PUT ${PATH}`,
+    right: 'publish',
     summary: 'Set secrets of an integration',
     description:
       'Sets all the named secrets or none; the active version must declare each. Calls that start after the answer see the new values.',
@@ -66,6 +67,7 @@ export const SECRET_ROUTES = [
   route({
     name: 'secrets.delete',
     at: `DELETE ${PATH}/:secret`,
+    right: 'publish',
     summary: 'Remove a secret that the active version does not declare',
     params: { name: Name, secret: Name },
     async handle(request, control) {

@@ -86,6 +86,7 @@ const ownRoutes = [
   route({
     name: 'versions.activate',
     at: 'POST /integrations/:name/versions/:version/activate',
+    right: 'publish',
     summary: 'Activate a version',
     description:
       'Calls that start after the answer run this version. Secrets keep their values. Installations keep their ' +

@@ -31,6 +31,7 @@ export const STATEMENT_KEY_ROUTES = [
   route({
     name: 'statement-keys.rotate',
     at: 'POST /statement-keys/rotate',
+    right: 'operate',
     summary: 'Rotate the keys of statements',
     description:
       "The next key signs statements to the product's API from now on; the one before stays published.",
