@@ -28,16 +28,31 @@ export async function componentsModule(): Promise<string> {
   return outputFiles[0]?.text ?? '';
 }
 
-/** Leaves the import of the tag as it is, so that a page with the wrapper has it once. */
-const leaveModule = (path: string): Plugin => ({
-  name: 'leave-module',
+/** Leaves the imports of the tags as they are, so that a page has each once. */
+const leaveModules = (folder: string): Plugin => ({
+  name: 'leave-modules',
   setup: ({ onResolve }) =>
-    onResolve({ filter: /^\.\/index\.ts$/ }, () => ({ path, external: true, sideEffects: true })),
+    onResolve({ filter: /^\.\.?\/(index|configuration)\.ts$/ }, ({ path }) => ({
+      path: `${folder}/${/index|configuration/.exec(path)?.[0]}.js`,
+      external: true,
+      sideEffects: true,
+    })),
 });
 
-/** The wrapper for React, which imports React and the tag. @param path of the module of the tag */
-export async function reactModule(path: string): Promise<string> {
-  const plugins = [leaveModule(path)];
+/**
+ * The module that makes `<annex-configuration>` known. It loads that of the components where one
+ * draws the settings. @param folder of that module
+ */
+export async function configurationModule(folder: string): Promise<string> {
+  const entryPoints = ['src/configuration.ts'];
+  // The entry itself is not left out: it is not imported.
+  const { outputFiles } = await build({ ...OPTIONS, entryPoints, plugins: [leaveModules(folder)] });
+  return outputFiles[0]?.text ?? '';
+}
+
+/** The wrapper for React, which imports React and the tags. @param folder of their modules */
+export async function reactModule(folder: string): Promise<string> {
+  const plugins = [leaveModules(folder)];
   const entryPoints = ['src/react.ts'];
   const { outputFiles } = await build({ ...OPTIONS, entryPoints, plugins, external: ['react'] });
   return outputFiles[0]?.text ?? '';
@@ -47,5 +62,6 @@ export async function reactModule(path: string): Promise<string> {
 export async function buildComponents(into: string): Promise<void> {
   await mkdir(into, { recursive: true });
   await writeFile(join(into, 'index.js'), await componentsModule());
-  await writeFile(join(into, 'react.js'), await reactModule('./index.js'));
+  await writeFile(join(into, 'configuration.js'), await configurationModule('.'));
+  await writeFile(join(into, 'react.js'), await reactModule('.'));
 }

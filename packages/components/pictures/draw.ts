@@ -1,27 +1,34 @@
 /**
- * `npm run docs:pictures`: draws each example in a real Chromium, and writes `docs/contentkit.md` and
- * `docs/pictures/*.png`. Needs Debian's package `chromium`. Reaches nothing but its own page.
+ * `npm run docs:pictures`: draws each example, and the states of a configuration, in a real Chromium,
+ * and writes `docs/contentkit.md` and `docs/pictures/*.png`. With a folder as its argument, it also
+ * writes the configurations there in both schemes at three widths, to be looked at. Needs Debian's package `chromium`. Reaches nothing but its own page.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
-import { componentsModule } from '../build.ts';
+import { chromium, type Page } from 'playwright-core';
+import { componentsModule, configurationModule } from '../build.ts';
 import { drawingOf, EXAMPLES } from './examples.ts';
+import { FORMS, OPTIONS } from './forms.ts';
 import { referencePage } from './reference-page.ts';
 
 const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url));
 const WIDTH = 560;
 const PAGE = `<!doctype html><html lang="en"><body style="margin:16px"><annex-component></annex-component>
-<script type="module" src="/components.js"></script></body></html>`;
+<annex-configuration></annex-configuration>
+<script type="module" src="/index.js"></script>
+<script type="module" src="/configuration.js"></script></body></html>`;
 
-const module = await componentsModule();
+const modules = new Map([
+  ['/index.js', await componentsModule()],
+  ['/configuration.js', await configurationModule('')],
+]);
 const server = createServer((request, response) => {
-  const isModule = request.url === '/components.js';
-  response.writeHead(200, { 'content-type': isModule ? 'text/javascript' : 'text/html' });
-  response.end(isModule ? module : PAGE);
+  const module = modules.get(request.url ?? '');
+  response.writeHead(200, { 'content-type': module === undefined ? 'text/html' : 'text/javascript' });
+  response.end(module ?? PAGE);
 });
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
@@ -41,8 +48,38 @@ try {
     const picture = await page.locator('annex-component').screenshot();
     await writeFile(join(DOCS, 'pictures', `${name}.png`), picture);
   }
+  await page.evaluate(`document.querySelector('annex-component').remove()`);
+  const [into] = process.argv.slice(2);
+  for (const [name, form] of Object.entries(FORMS)) {
+    await configure(page, form);
+    await page.locator('annex-configuration').screenshot({ path: join(DOCS, 'pictures', `${name}.png`) });
+    if (into !== undefined) await drawAll(page, join(into, name));
+  }
   await writeFile(join(DOCS, 'contentkit.md'), referencePage());
 } finally {
   await browser.close();
   server.close();
+}
+
+/** Shows a configuration, once the name of its channel is there. */
+async function configure(page: Page, form: object): Promise<void> {
+  await page.evaluate(`{
+    const answers = { '/configuration': ${JSON.stringify(form)}, '/completions': ${JSON.stringify({ options: OPTIONS })} };
+    document.querySelector('annex-configuration').transport = async ({ path }) => ({ status: 200, body: answers[path] });
+  }`);
+  await page.getByRole('button', { name: 'Save' }).waitFor();
+  await page.waitForLoadState('networkidle');
+}
+
+/** Draws what is shown in both schemes, at three widths. */
+async function drawAll(page: Page, name: string): Promise<void> {
+  await mkdir(dirname(name), { recursive: true });
+  for (const scheme of ['light', 'dark'] as const)
+    for (const width of [360, 768, 1440]) {
+      await page.setViewportSize({ width, height: 400 });
+      await page.evaluate(`document.documentElement.style.colorScheme = '${scheme}'`);
+      await page.screenshot({ path: `${name}-${scheme}-${width}.png`, fullPage: true });
+    }
+  await page.setViewportSize({ width: WIDTH, height: 400 });
+  await page.evaluate(`document.documentElement.style.colorScheme = 'light'`);
 }

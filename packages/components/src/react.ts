@@ -1,6 +1,7 @@
 /**
- * `@annex/components/react`: the tag `<annex-component>` as a component of React, which sets its
- * properties and listens to its events. React is a peer dependency of this file alone.
+ * `@annex/components/react`: the tags `<annex-component>` and `<annex-configuration>` as components
+ * of React, which set their properties and listen to their events. React is a peer dependency of
+ * this file alone.
  */
 import {
   createElement,
@@ -10,8 +11,14 @@ import {
   useLayoutEffect,
   useRef,
 } from 'react';
+import type {
+  AnnexConfiguration as ConfigurationElement,
+  ConfigurationWords,
+  FormTransport,
+} from './configuration.ts';
 import type { AnnexComponent as AnnexElement, Theme, Words } from './index.ts';
 import type { ChoiceReader, JsonObject, Transport } from './transport.ts';
+import './configuration.ts';
 import './index.ts';
 
 export interface AnnexComponentProps {
@@ -70,4 +77,32 @@ export function AnnexComponent(given: AnnexComponentProps): ReactElement {
     };
   }, []);
   return createElement<HTMLAttributes<AnnexElement>, AnnexElement>('annex-component', { ref: element });
+}
+
+export interface AnnexConfigurationProps {
+  /** The same function at each rendering: another one begins anew. */
+  readonly transport: FormTransport;
+  readonly words?: Partial<ConfigurationWords>;
+  readonly onSaved?: (event: CustomEvent<{ status: 'active' | 'pending' | 'paused' }>) => void;
+}
+
+export function AnnexConfiguration(given: AnnexConfigurationProps): ReactElement {
+  const element = useRef<ConfigurationElement>(null);
+  const latest = useRef(given);
+  useLayoutEffect(() => {
+    latest.current = given;
+    const { current } = element;
+    if (current === null) return;
+    if (given.words !== undefined) current.words = given.words;
+    current.transport = given.transport;
+  });
+  useEffect(() => {
+    const { current } = element;
+    const listen = (event: Event) => latest.current.onSaved?.(event as CustomEvent);
+    current?.addEventListener('annex-saved', listen);
+    return () => current?.removeEventListener('annex-saved', listen);
+  }, []);
+  return createElement<HTMLAttributes<ConfigurationElement>, ConfigurationElement>('annex-configuration', {
+    ref: element,
+  });
 }

@@ -47,31 +47,6 @@ export interface ComponentView {
   readonly place: Place;
 }
 
-export interface FieldView {
-  readonly name: string;
-  readonly type: 'string' | 'number' | 'boolean' | 'button';
-  readonly title?: string;
-  readonly description?: string;
-  readonly required: boolean;
-  readonly default?: unknown;
-  readonly enum?: readonly string[];
-  /** Choice → its title. */
-  readonly titles?: Readonly<Record<string, string>>;
-  readonly multiple?: boolean;
-  readonly button_text?: string;
-  readonly callback_url?: string;
-  readonly value?: unknown;
-  readonly sealed?: boolean;
-  readonly isSet?: boolean;
-}
-
-export interface FormView {
-  readonly status: 'active' | 'pending' | 'paused';
-  readonly componentId?: string;
-  readonly properties?: readonly FieldView[];
-  readonly problems?: readonly { readonly property: string; readonly message: string }[];
-}
-
 export interface ScheduleView {
   readonly id: string;
   readonly cron: string;

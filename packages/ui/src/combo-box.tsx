@@ -15,6 +15,8 @@ export interface ComboWords {
   readonly noChoices: string;
   readonly moreChoices: string;
   readonly remove: string;
+  /** Where a text that is no choice may be entered. */
+  readonly noMatch?: string;
 }
 
 interface ComboBoxProps {
@@ -31,6 +33,8 @@ interface ComboBoxProps {
   /** Called at each drawing; may use hooks. */
   readonly offer: (asked: AskedChoices) => OfferedChoices;
   readonly change: (value: string | readonly string[]) => void;
+  /** Takes the choice back, where it may be left out. */
+  readonly clear?: () => void;
   readonly words: ComboWords;
 }
 
@@ -97,7 +101,20 @@ export function ComboBox(props: ComboBoxProps) {
       <ComboField {...{ ...props, open, setOpen, search, setSearch, setActive, active, listId, onKeyDown }}>
         {multiple || chosen[0] === undefined ? '' : nameOf(chosen[0])}
       </ComboField>
-      {open && <ComboList {...{ ...props, shown, active, choose, offered, listId, focusField }} />}
+      {open && (
+        <ComboList
+          {...{
+            ...props,
+            isOwnText: acceptInput && search.trim() !== '',
+            shown,
+            active,
+            choose,
+            offered,
+            listId,
+            focusField,
+          }}
+        />
+      )}
     </div>
   );
 }
@@ -182,12 +199,24 @@ function ComboField(props: FieldProps) {
           props.setOpen(true);
         }}
       />
+      {props.clear !== undefined && !props.multiple && chosen !== '' && !open && (
+        <button
+          type="button"
+          class="button quiet clear"
+          aria-label={`${props.words.remove}: ${chosen}`}
+          onClick={props.clear}
+        >
+          <Icon name="close" />
+        </button>
+      )}
       <Icon name="chevron" />
     </span>
   );
 }
 
 interface ListProps extends ComboBoxProps {
+  /** Whether the text in the field can be entered as it is. */
+  readonly isOwnText: boolean;
   readonly focusField: () => void;
   readonly listId: string;
   readonly shown: readonly Choice[];
@@ -223,7 +252,7 @@ function ComboList(props: ListProps) {
       <div class="combo-note" role="status">
         {loading && words.loading}
         {failed && words.unreachable}
-        {!loading && !failed && shown.length === 0 && words.noChoices}
+        {!loading && !failed && shown.length === 0 && (props.isOwnText ? words.noMatch : words.noChoices)}
       </div>
       {more !== undefined && (
         <button

@@ -43,7 +43,7 @@ code, pre { font-family: var(--mono); font-size: var(--text-m); }
 .button.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
 .button.danger { background: var(--danger); border-color: var(--danger); color: var(--on-danger); }
 .button.primary:hover, .button.danger:hover { filter: brightness(1.08); }
-.button.quiet { border-color: transparent; background: transparent; padding-inline: 8px; color: inherit; }
+.button.quiet { font-weight: 400; border-color: transparent; background: transparent; padding-inline: 8px; color: inherit; }
 .button.quiet:hover { background: var(--raised); }
 .button:disabled, input:disabled, select:disabled, textarea:disabled { opacity: 0.55; cursor: not-allowed; }
 .button[aria-busy="true"]::after {
@@ -67,6 +67,7 @@ code, pre { font-family: var(--mono); font-size: var(--text-m); }
 .optional { font-weight: 400; color: var(--quiet-text); font-size: var(--text-m); }
 .error { display: flex; gap: 6px; align-items: flex-start; color: var(--danger); font-size: var(--text-m); }
 .error .icon { margin-block-start: 2px; }
+.error.missing { color: var(--warn); }
 .textinput, .select {
   inline-size: 100%; min-block-size: 32px; padding: 5px 10px; font: inherit; color: inherit;
   background: var(--surface); border: 1px solid var(--field-line); border-radius: var(--radius);
@@ -77,9 +78,11 @@ textarea.textinput { resize: vertical; }
 ::placeholder { color: var(--quiet-text); opacity: 1; }
 .picked { position: relative; display: block; }
 .picked > .icon { position: absolute; inset-block-start: 8px; inset-inline-end: 10px; pointer-events: none; color: var(--quiet-text); }
+.picked > .clear { position: absolute; inset-block-start: 3px; inset-inline-end: 30px; min-block-size: 26px; padding: 2px 6px; }
+.picked > .select.unset { color: var(--quiet-text); }
 .picked > .select { appearance: none; padding-inline-end: 32px; text-overflow: ellipsis; }
 input[type="radio"], input[type="checkbox"] { inline-size: 18px; block-size: 18px; margin: 0; accent-color: var(--accent); }
-.switch { appearance: none; inline-size: 34px !important; block-size: 20px; border-radius: 10px; background: var(--field-line); position: relative; cursor: pointer; flex: none; transition: background-color var(--motion); }
+input.switch { appearance: none; inline-size: 34px; block-size: 20px; border-radius: 10px; background: var(--field-line); position: relative; cursor: pointer; flex: none; transition: background-color var(--motion); }
 .switch::before { content: ""; position: absolute; inset-block-start: 2px; inset-inline-start: 2px; inline-size: 16px; block-size: 16px; border-radius: 50%; background: var(--surface); transition: inset-inline-start var(--motion); }
 .switch:checked { background: var(--accent); }
 .switch:checked::before { inset-inline-start: 16px; }

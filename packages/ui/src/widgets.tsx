@@ -42,13 +42,14 @@ interface FieldProps {
   /** Whether a press on the label reaches the control. */
   readonly labelable?: boolean;
   readonly hint?: ((id: string) => ComponentChildren) | undefined;
-  /** Why the value is refused. */
+  /** Why the value is refused, or, as `missing`, that it is still needed. */
   readonly error?: string | undefined;
+  readonly missing?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** A control with its label above or beside it, its hint, and below both why it is refused. */
-export function Field({ label, note, beside, labelable = true, hint, error, children }: FieldProps) {
+export function Field({ label, note, beside, labelable = true, hint, error, missing, children }: FieldProps) {
   const id = useId();
   const [fieldId, labelId] = [`${id}-field`, `${id}-label`];
   const hintId = hint && `${id}-hint`;
@@ -62,14 +63,16 @@ export function Field({ label, note, beside, labelable = true, hint, error, chil
         {note !== undefined && <span class="optional"> {note}</span>}
       </Label>
       <div class="control">
-        <FieldContext.Provider value={{ fieldId, labelId, describedBy, isInvalid: error !== undefined }}>
+        <FieldContext.Provider
+          value={{ fieldId, labelId, describedBy, isInvalid: error !== undefined && !missing }}
+        >
           {children}
         </FieldContext.Provider>
       </div>
       {hintId !== undefined && hint?.(hintId)}
       {error !== undefined && (
-        <p class="error" id={errorId}>
-          <Icon name="alert" />
+        <p class={missing ? 'error missing' : 'error'} id={errorId}>
+          <Icon name={missing ? 'warning' : 'alert'} />
           <span dir="auto">{error}</span>
         </p>
       )}
@@ -110,7 +113,7 @@ export function PlainSelect({ named, choices, value, placeholder, clearable, cha
   return (
     <span class="picked">
       <select
-        class="select"
+        class={index === -1 ? 'select unset' : 'select'}
         {...named}
         value={String(index)}
         onChange={(event: TargetedEvent<HTMLSelectElement>) =>

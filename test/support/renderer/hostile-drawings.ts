@@ -84,6 +84,11 @@ export const HOSTILE_TEXTS: readonly string[] = [
   '\u0000\u0008\u001b[31m',
   '\ud800',
   'x'.repeat(20_000),
+  '" autofocus onfocus="canary += 1',
+  '</option></select><img src=x onerror="canary += 1">',
+  '<svg><use href="data:image/svg+xml;base64,PHN2Zy8+#x"></use></svg>',
+  '<a href="java&#115;cript:canary += 1" id="submit">',
+  'https://example.com/"onclick="canary += 1',
 ];
 
 /** A drawing with a text in every place that a tenant fills. */

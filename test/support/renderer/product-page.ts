@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Browser, CDPSession, Locator, Page } from 'playwright-core';
-import { componentsModule } from '../../../packages/components/build.ts';
+import { componentsModule, configurationModule } from '../../../packages/components/build.ts';
 import { builtOnce } from '../built-once.ts';
 import type { Installed, TestService } from '../service.ts';
 import { startChromium, type Watched, watchPage } from './chromium.ts';
@@ -69,11 +69,13 @@ export class ProductPage {
     installed: Installed;
   }): Promise<ProductPage> {
     const module = await builtOnce('components-module.json', componentsModule);
+    const configuration = await builtOnce('configuration-module.json', () => configurationModule(''));
     const withReact = await builtOnce('react-page.json', reactPage);
     const files = new Map([
       ['/', ['text/html', DOCUMENT]],
       ['/product.js', ['text/javascript', PRODUCT_SCRIPT]],
-      ['/components.js', ['text/javascript', module]],
+      ['/index.js', ['text/javascript', module]],
+      ['/configuration.js', ['text/javascript', configuration]],
       ['/react-page.js', ['text/javascript', withReact]],
     ] as const);
     const server = createServer(async (request, response) => {
@@ -81,6 +83,8 @@ export class ProductPage {
       if (body !== undefined)
         response.writeHead(200, { 'content-type': type, 'content-security-policy': POLICY }).end(body);
       else if (request.url === '/render' && shown !== undefined) await forward(request, response, shown);
+      else if (request.url?.startsWith('/ui-token') && shown !== undefined)
+        response.end(JSON.stringify(await uiToken(`http://${request.headers.host}`, request.url, shown)));
       else response.writeHead(204).end();
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -144,6 +148,10 @@ export class ProductPage {
     return this.page.locator('annex-component');
   }
 
+  get configuration(): Locator {
+    return this.page.locator('annex-configuration');
+  }
+
   button(name: string): Locator {
     return this.component.getByRole('button', { name, exact: true });
   }
@@ -168,6 +176,21 @@ export class ProductPage {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
+}
+
+/** The product's backend: it makes a token for the page that asks. */
+async function uiToken(
+  origin: string,
+  asked: string,
+  { service, integration, installed }: { service: TestService; integration: string; installed: Installed },
+): Promise<{ token: unknown; target: string }> {
+  const place = new URL(asked, origin).searchParams.get('place') ?? '';
+  const path = `/v1/integrations/${integration}/installations/${installed.id}${place}`;
+  const { body } = await service.api('POST', `${path}/ui-tokens`, {
+    token: service.platform,
+    json: { origins: [origin] },
+  });
+  return { token: body['token'], target: `${service.service.controlUrl}${path}` };
 }
 
 /** The product's backend: it adds its token, and passes on status, body and `Cache-Control`. */

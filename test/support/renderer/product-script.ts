@@ -3,7 +3,8 @@
  * it asks for and what it tells the page.
  */
 export const PRODUCT_SCRIPT = `
-import { fetchTransport } from '/components.js';
+import { fetchTransport } from '/index.js';
+import { tokenTransport } from '/configuration.js';
 
 const forward = fetchTransport('/render');
 const EVENTS = ['render', 'complete', 'error', 'navigate', 'page', 'unfurl', 'props'];
@@ -44,6 +45,25 @@ globalThis.product = {
     document.querySelector('main').replaceChildren(element);
     return drawn;
   },
+};
+/** Shows the configuration of the installation, or of a place of it, by a token of the backend. */
+product.configure = async ({ place = '', theme, dir = 'ltr', answers, words } = {}) => {
+  document.documentElement.dir = dir;
+  Object.assign(product, { requests: [], events: [], answers: answers ?? [], gate: undefined });
+  const made = async () => (await fetch('/ui-token?place=' + place)).json();
+  const send = tokenTransport((await made()).target, async () => (await made()).token);
+  const element = document.createElement('annex-configuration');
+  if (theme) element.setAttribute('theme', theme);
+  element.transport = async (request, signal) => {
+    product.requests.push(structuredClone(request));
+    await product.gate;
+    const answer = product.answers.length > 1 ? product.answers.shift() : product.answers[0];
+    if (answer === 'lost') throw new Error('lost');
+    return answer ?? send(request, signal);
+  };
+  if (words) element.words = words;
+  element.addEventListener('annex-saved', ({ detail }) => product.events.push(['saved', detail]));
+  document.querySelector('main').replaceChildren(element);
 };
 for (const name of EVENTS)
   document.addEventListener('annex-' + name, (event) => {

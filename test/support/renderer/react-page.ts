@@ -22,14 +22,14 @@ product.showWithReact = (props) => {
 `;
 
 export async function reactPage(): Promise<string> {
-  const wrapper = await reactModule('/components.js');
+  const wrapper = await reactModule('');
   const { outputFiles } = await build({
     stdin: { contents: PAGE, resolveDir: ROOT },
     bundle: true,
     write: false,
     format: 'esm',
     define: { 'process.env.NODE_ENV': '"production"' },
-    external: ['/components.js'],
+    external: ['/index.js', '/configuration.js'],
     plugins: [
       {
         name: 'wrapper',

@@ -2,7 +2,7 @@
  * What the page of `annex dev` can do: the closed list of operations, each of them on the
  * installation of the session, or on what its organization sees.
  */
-import type { Annex } from '../../../../packages/client/src/index.ts';
+import { type Annex, AnnexError } from '../../../../packages/client/src/index.ts';
 import {
   componentsOf,
   configuredPlaces,
@@ -53,7 +53,6 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
         ...(session.live !== undefined && (await revision())),
       }),
       revision,
-      configuration: async ({ place }) => annex.request('GET', `${target(place)}/configuration`),
       sample: async ({ type = '' }) => sampleFor(type, live()),
       deliveries: async ({ event = '' }) => deliveriesOf(annex, event),
       storage: async () => {
@@ -72,10 +71,11 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
         }),
     },
     writes: {
-      configuration: async ({ place, configuration }) =>
-        annex.request('PATCH', target(place), {
-          query: { configuration: 'merge' },
-          body: { configuration },
+      form: async ({ place, method, path, body, ifMatch }) =>
+        formAnswer(annex, method === 'GET' || method === 'PATCH' ? method : 'POST', {
+          path: `${target(place)}${FORM_PATHS.find((one) => one === path) ?? '/configuration'}`,
+          body,
+          ...(typeof ifMatch === 'string' && { ifMatch }),
         }),
       event: async ({ event }) => {
         const { organization, id } = live().installation;
@@ -114,6 +114,25 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
       return rendered(annex, `${target(place)}/render`, body);
     },
   };
+}
+
+/** What `<annex-configuration>` asks for, below the path of its target. */
+const FORM_PATHS = ['/configuration', '/completions', '/render'] as const;
+
+/** An answer to the form as it came, errors too: the form shows them. */
+async function formAnswer(
+  annex: Annex,
+  method: 'GET' | 'PATCH' | 'POST',
+  { path, body, ifMatch }: { path: string; body: unknown; ifMatch?: string },
+): Promise<{ status: number; body: unknown; etag: string | null }> {
+  const options = { retries: 0, ...(ifMatch !== undefined && { headers: { 'if-match': ifMatch } }) };
+  try {
+    const answer = await annex.request(method, path, { ...(method !== 'GET' && { body }), options }).answer();
+    return { status: 200, body: answer.body, etag: answer.headers.get('etag') };
+  } catch (error) {
+    if (!(error instanceof AnnexError)) throw error;
+    return { status: error.status || 502, body: { error: error.details }, etag: null };
+  }
 }
 
 /** The place that the page names; the installation itself where it names none. */

@@ -1,0 +1,48 @@
+/**
+ * The words of `<annex-configuration>` itself, in English. A product replaces them by those of its
+ * user's language with the property `words`.
+ */
+export const CONFIGURATION_WORDS = {
+  loading: 'Loading…',
+  open: 'Choices',
+  unreachable: 'There was no answer. Check the connection.',
+  failed: 'This did not work.',
+  retry: 'Try again',
+  request: 'Request',
+  noChoices: 'No choices.',
+  noMatch: 'Press Enter to use this text.',
+  moreChoices: 'Show more',
+  remove: 'Remove',
+  choose: 'Choose…',
+  optional: '(optional)',
+  isMissing: 'is missing.',
+  noNumber: 'must be a number.',
+  save: 'Save',
+  saving: 'Saving…',
+  saved: 'Saved.',
+  unsaved: 'Not saved yet.',
+  notSaved: 'Not saved: some settings need a change.',
+  pending: 'Not active yet. Still needed:',
+  paused: 'Paused. Changes are kept, and work once it is resumed.',
+  nothing: 'There is nothing to set here.',
+  connect: 'Connect',
+  connected: 'Connected',
+  connectedAs: 'Connected as',
+  reconnect: 'Reconnect',
+  disconnect: 'Disconnect',
+  disconnectTitle: 'Disconnect this account?',
+  disconnectText: 'What needs it stops working until an account is connected again.',
+  cancel: 'Cancel',
+  waiting: 'Waiting for the other tab. This page goes on by itself.',
+  refused: 'Not connected: it was refused there, or not finished.',
+  lost: 'The connection has ended: the account has to be connected again.',
+  conflict: 'Changed by someone else meanwhile, to:',
+  empty: 'nothing',
+  yes: 'on',
+  no: 'off',
+  mine: 'Keep mine',
+  theirs: 'Use theirs',
+  opensElsewhere: 'opens in a new tab',
+} as const;
+
+export type ConfigurationWords = Readonly<Record<keyof typeof CONFIGURATION_WORDS, string>>;
