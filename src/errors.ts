@@ -135,6 +135,8 @@ export const ERRORS = {
     'caller',
     'The integration cannot be installed in spaces, or in sites: its manifest has another `target`.',
   ),
+  ORGANIZATION_UNKNOWN: row(404, 'caller', 'The organization is not declared.'),
+  ORGANIZATION_TAKEN: row(409, 'caller', 'The subdomain, or the id, names another organization.'),
   ORGANIZATION_FULL: row(
     409,
     'caller',

@@ -393,6 +393,7 @@ function createPublisher(
       internalOrganizations: config.internalOrganizations,
     },
     eventTypes: () => store.eventTypes.catalog(),
+    organizations: store.organizations,
     bundlers,
     probe: (script) => calls.pool.probe(script),
     expectProbe: () => calls.pool.expectProbe(),

@@ -17,6 +17,7 @@ import { listen } from '../cli/commands/listen.ts';
 import { logs, tail } from '../cli/commands/logs.ts';
 import { newCommand } from '../cli/commands/new.ts';
 import { notices } from '../cli/commands/notices.ts';
+import { organizations } from '../cli/commands/organizations.ts';
 import { login, profile } from '../cli/commands/profile.ts';
 import { publish } from '../cli/commands/publish.ts';
 import { render } from '../cli/commands/render.ts';
@@ -72,6 +73,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   uiToken,
   login,
   profile,
+  organizations,
   { ...token, commands: [...token.commands, recoverToken] },
   api,
   doctor,

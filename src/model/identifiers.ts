@@ -26,6 +26,9 @@ export const ID_CHARS_MAX = 128;
  */
 export const ORGANIZATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
+/** Subdomain of an organization: a label of DNS. */
+export const SUBDOMAIN = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
 /** Owner of the built-in integrations. No token is ever issued for it. */
 export const BUILT_IN_ORGANIZATION = 'annex.built-in';
 

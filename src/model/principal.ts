@@ -38,8 +38,8 @@ export const TOKEN_RIGHTS = {
   deliveries: { kinds: TOKEN_KINDS, does: 'redeliver, cancel and replay deliveries' },
   introspect: { kinds: ['admin', 'platform'], does: 'introspect runtime tokens' },
   operate: {
-    kinds: ['admin'],
-    does: 'lower limits, declare event types, rotate the keys of statements',
+    kinds: ['admin', 'platform'],
+    does: 'declare organizations and event types, lower limits, rotate the keys of statements',
   },
 } as const satisfies Readonly<Record<string, { kinds: readonly TokenKind[]; does: string }>>;
 export type TokenRight = keyof typeof TOKEN_RIGHTS;

@@ -32,6 +32,7 @@ export class Routes {
   readonly deliveries: DeliveriesRoutes;
   readonly notices: NoticesRoutes;
   readonly schedules: SchedulesRoutes;
+  readonly organizations: OrganizationsRoutes;
 
   constructor(requests: Requests) {
     this.integrations = new IntegrationsRoutes(requests);
@@ -55,6 +56,7 @@ export class Routes {
     this.deliveries = new DeliveriesRoutes(requests);
     this.notices = new NoticesRoutes(requests);
     this.schedules = new SchedulesRoutes(requests);
+    this.organizations = new OrganizationsRoutes(requests);
   }
 }
 
@@ -2994,6 +2996,74 @@ export class SchedulesRoutes {
   }
 }
 
+/** `annex.organizations`. */
+export class OrganizationsRoutes {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /**
+   * List the declared organizations, by id.
+   *
+   * `GET /v1/organizations`
+   */
+  list(query: OrganizationsListQuery = {}, options?: Options): Reply<Page<Organization>> {
+    return this.#requests.send('GET', '/v1/organizations', { query, options });
+  }
+
+  /** The items of all pages of `list`, read page by page as they are needed. */
+  all(
+    query: Omit<OrganizationsListQuery, 'cursor' | 'page'> = {},
+    options?: Options,
+  ): AsyncIterable<Organization> {
+    return pagedItems<Omit<OrganizationsListQuery, 'cursor' | 'page'>, Organization>(query, (page) =>
+      this.list(page, options),
+    );
+  }
+
+  /**
+   * Read a declared organization.
+   *
+   * @param organizationId Id or subdomain of an organization of the host product.
+   * `GET /v1/organizations/{id}`
+   */
+  get(organizationId: string, options?: Options): Reply<Organization> {
+    return this.#requests.send('GET', '/v1/organizations/{id}', { path: { id: organizationId }, options });
+  }
+
+  /**
+   * Declare an organization, or replace its declaration. Refused if the subdomain is that of
+   * another organization, or the id of one that is in use.
+   *
+   * @param organizationId Id or subdomain of an organization of the host product.
+   * `PUT /v1/organizations/{id}`
+   */
+  set(organizationId: string, body: OrganizationToDeclare, options?: Options): Reply<Organization> {
+    return this.#requests.send('PUT', '/v1/organizations/{id}', {
+      path: { id: organizationId },
+      body,
+      options,
+    });
+  }
+
+  /**
+   * Delete the declaration of an organization. What it owns and has installed stays, by its
+   * id.
+   *
+   * @param organizationId Id or subdomain of an organization of the host product.
+   * `DELETE /v1/organizations/{id}`
+   */
+  delete(organizationId: string, options?: Options): Reply<void> {
+    return this.#requests.send('DELETE', '/v1/organizations/{id}', {
+      path: { id: organizationId },
+      answer: 'none',
+      options,
+    });
+  }
+}
+
 export interface AnsweredVisit {
   readonly status: number;
   /** Names and values in their order; a name can occur more than once. */
@@ -3065,6 +3135,9 @@ export interface AuditListQuery {
     | 'webhook.rotate'
     | 'webhook.test'
     | 'statement-keys.rotate'
+    | 'organization.declare'
+    | 'organization.change'
+    | 'organization.delete'
     | 'storage.delete'
     | 'schedule.run'
     | 'ui-token.create'
@@ -4046,6 +4119,37 @@ export interface NoticesListQuery {
     | 'integration.published'
     | 'integration.quarantined'
     | undefined;
+}
+
+export interface Organization {
+  readonly id: string;
+  /**
+   * Another name for it in manifests: a label of DNS in lower case, and of no other
+   * organization.
+   */
+  readonly subdomain?: string | undefined;
+  /** For people. */
+  readonly title?: string | undefined;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface OrganizationToDeclare {
+  /**
+   * Another name for it in manifests: a label of DNS in lower case, and of no other
+   * organization.
+   */
+  readonly subdomain?: string | undefined;
+  /** For people. */
+  readonly title?: string | undefined;
+}
+
+export interface OrganizationsListQuery {
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined;
+  /** `next.page` of the page before. The answer then has a `next.page`, too. */
+  readonly page?: string | undefined;
+  readonly limit?: number | undefined;
 }
 
 /** A user gave feedback on a page. */
@@ -5205,6 +5309,10 @@ export interface ErrorStatuses {
    * `target`.
    */
   readonly INSTALLATION_LEVEL: 409;
+  /** The organization is not declared. */
+  readonly ORGANIZATION_UNKNOWN: 404;
+  /** The subdomain, or the id, names another organization. */
+  readonly ORGANIZATION_TAKEN: 409;
   /**
    * The organization has installed as many integrations as it may; the message names the
    * limit.

@@ -10,6 +10,7 @@ import {
   addTokenColumns,
   createEventTypes,
   createLostConnections,
+  createOrganizations,
   createScheduleTables,
   createStorageTables,
   createTables,
@@ -30,6 +31,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '033-receivers': { up: addAttemptReasons },
   '034-installation-lists': { up: indexInstallations },
   '035-tokens': { up: addTokenColumns },
+  '036-organizations': { up: createOrganizations },
 };
 
 /** The last migration of the development before the first release: it led to the same tables. */

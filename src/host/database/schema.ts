@@ -508,6 +508,19 @@ export async function indexInstallations(db: Kysely<unknown>): Promise<void> {
   await createIndex(db, 'external_ids', 'whole', whole('external_id'));
 }
 
+/** Organizations that the product has declared. */
+export const createOrganizations = (db: Kysely<unknown>): Promise<void> =>
+  createTable(db, 'organizations', {
+    columns: {
+      id: text,
+      subdomain: optional(unique(text)),
+      title: optional(text),
+      created_at: time,
+      updated_at: time,
+    },
+    key: ['id'],
+  });
+
 /** What a token is called, may be narrowed to, and until when; and when it was last used. */
 export async function addTokenColumns(db: Kysely<unknown>): Promise<void> {
   const columns = { name: 'text', rights: 'text', expires_at: 'bigint', last_used_at: 'bigint' } as const;

@@ -409,6 +409,15 @@ export interface Tables {
     /** JSON: names of what was changed, never values. */
     details: string;
   };
+  /** Organizations that the product has declared (docs/contract/api.md#organizations). */
+  organizations: {
+    id: string;
+    /** Another name for it in manifests; no id that is in use. */
+    subdomain: string | null;
+    title: string | null;
+    created_at: number;
+    updated_at: number;
+  };
   tokens: {
     id: string;
     kind: TokenKind;

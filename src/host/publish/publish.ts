@@ -33,6 +33,7 @@ import { overwritesSecrets, type UploadForm } from '../bundle/upload-form.ts';
 import type { Launcher } from '../confinement/launch.ts';
 import type { VersionCode } from '../store/integrations/integration-rows.ts';
 import type { Publication, Registry } from '../store/integrations/registry.ts';
+import type { Organizations } from '../store/organizations.ts';
 import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem, requireOwnEnd } from './probe-check.ts';
 
 export interface PublisherDeps {
@@ -45,6 +46,8 @@ export interface PublisherDeps {
   readonly rules?: ManifestRules;
   /** The event types that the product declares; none by default. */
   readonly eventTypes?: () => Promise<EventCatalog>;
+  /** Whose a manifest is that names a subdomain; by default it names ids alone. */
+  readonly organizations?: Pick<Organizations, 'idOf' | 'trusted'>;
   /** Starts the confined process that reads and bundles an upload. */
   readonly bundlers?: Pick<Launcher, 'launch'>;
 }
@@ -131,7 +134,7 @@ export class Publisher {
   async #examined(form: UploadForm, principal: Principal, gone?: AbortSignal): Promise<Examined> {
     const { limits, bundlers } = this.#deps;
     const catalog = (await this.#deps.eventTypes?.()) ?? NO_EVENT_TYPES;
-    const rules = { ...this.#deps.rules, ...catalog.manifestRules };
+    const rules = { ...this.#deps.rules, ...catalog.manifestRules, ...(await this.#trusted()) };
     const job = await UploadJob.begin({
       limits,
       publisher: publisherOf(principal),
@@ -168,8 +171,9 @@ export class Publisher {
    * Runs the steps in the process of the upload. Checks rights before bundling, which costs most.
    */
   async #built(job: UploadJob, form: UploadForm, principal: Principal): Promise<Built | Refused> {
-    const reading = await job.read(form);
-    if (!reading.ok) return { ok: false, problems: reading.problems };
+    const read = await job.read(form);
+    if (!read.ok) return { ok: false, problems: read.problems };
+    const reading = await this.#ofOwner(read);
     const problems: Problem[] = [];
     if (reading.manifest !== undefined) {
       this.#requireRights(principal, reading.manifest.organization);
@@ -182,6 +186,21 @@ export class Publisher {
     this.#deps.expectProbe?.();
     const code = await bundled(job, reading.entry);
     return { reading, ...code, problems: [...problems, ...code.problems] };
+  }
+
+  /** The same, with the id of the organization that the manifest names by its subdomain. */
+  async #ofOwner<Reading extends Read>(reading: Reading): Promise<Reading> {
+    const { manifest } = reading;
+    if (manifest === undefined) return reading;
+    const organization = await this.#deps.organizations?.idOf(manifest.organization);
+    return organization === undefined ? reading : { ...reading, manifest: { ...manifest, organization } };
+  }
+
+  async #trusted(): Promise<Pick<ManifestRules, 'internalOrganizations'>> {
+    const { rules, organizations } = this.#deps;
+    const entries = rules?.internalOrganizations;
+    if (entries === undefined || organizations === undefined) return {};
+    return { internalOrganizations: await organizations.trusted(entries) };
   }
 
   /** The problem of a name that is another organization's, or that of a built-in integration. */

@@ -19,6 +19,7 @@ export const AUDIT_ACTIONS = [
   ...(['webhook.disable', 'webhook.enable'] as const),
   ...(['event-type.declare', 'event-type.change', 'event-type.delete'] as const),
   ...(['webhook.reveal', 'webhook.rotate', 'webhook.test', 'statement-keys.rotate'] as const),
+  ...(['organization.declare', 'organization.change', 'organization.delete'] as const),
   ...(['storage.delete', 'schedule.run', 'ui-token.create'] as const),
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -43,6 +43,7 @@ import { BuiltIns } from './integrations/built-ins.ts';
 import { Registry } from './integrations/registry.ts';
 import { Secrets } from './integrations/secrets.ts';
 import { Logs } from './logs.ts';
+import { Organizations } from './organizations.ts';
 import { ProductNotices } from './product-notices.ts';
 import { Reseal, type ResealNote } from './reseal/reseal.ts';
 import { keysInUse } from './reseal/sealed-columns.ts';
@@ -98,6 +99,7 @@ export interface Store {
   readonly installations: Installations;
   readonly installLinks: InstallLinks;
   readonly tokens: Tokens;
+  readonly organizations: Organizations;
   readonly logs: Logs;
   readonly lifecycleEvents: LifecycleEvents;
   readonly eventTypes: EventTypes;
@@ -246,8 +248,7 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
     registry: new Registry({ ...deps, changed, versionChanged, removed }),
     secrets: new Secrets({ ...deps, changed }),
     installations: new Installations({ ...deps, eventTypes, changed: installationChanged, removed }),
-    productNotices,
-    builtIns: new BuiltIns(deps),
+    ...{ productNotices, builtIns: new BuiltIns(deps), organizations: new Organizations(deps) },
     integrity: {
       get state() {
         return engine.integrity;

@@ -22,6 +22,7 @@ import type { Sequence } from '../database/sequence.ts';
 import type { Database, Tables } from '../database/tables.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { type AuditAction, type AuditEntry, insertAudit } from './audit-rows.ts';
+import { organizationLock, refuseSubdomain } from './organizations.ts';
 
 const SHAPE = new RegExp(`^annex_(${TOKEN_KINDS.join('|')})_[A-Za-z0-9_-]{43}$`);
 const PRINCIPALS_CACHED = 10_000;
@@ -148,9 +149,16 @@ export class Tokens {
     }
   }
 
-  /** Makes a token. Its text appears only in this answer. */
+  /**
+   * Makes a token. Its text appears only in this answer. @throws AnnexError REQUEST_INVALID for a
+   * subdomain
+   */
   async create(grant: TokenGrant, by: Actor): Promise<TokenRecord & { readonly token: string }> {
     return inTransaction(this.#deps.database, async (transaction) => {
+      if (grant.kind === 'organization') {
+        await lock(transaction, organizationLock(grant.organization));
+        await refuseSubdomain(transaction, grant.organization);
+      }
       const made = await this.#insert(transaction, grant);
       await this.#audit(transaction, 'token.create', made, by);
       return made;

@@ -286,6 +286,21 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
       change: ['DELETE', '/v1/event-types/a.b'],
     },
     {
+      ...{ route: 'PUT /v1/organizations/{id}', action: 'organization.declare' },
+      refused: ['PUT', '/v1/organizations/org_1', { json: { subdomain: 'Hush' } }],
+      change: ['PUT', '/v1/organizations/org_1', { json: { subdomain: 'one', title: 'hush-title' } }],
+    },
+    {
+      ...{ route: 'PUT /v1/organizations/{id}', action: 'organization.change' },
+      refused: ['PUT', '/v1/organizations/one', { json: {} }],
+      change: ['PUT', '/v1/organizations/org_1', { json: { subdomain: 'two', title: 'hush-title' } }],
+    },
+    {
+      ...{ route: 'DELETE /v1/organizations/{id}', action: 'organization.delete' },
+      refused: ['DELETE', '/v1/organizations/org_2'],
+      change: ['DELETE', '/v1/organizations/org_1'],
+    },
+    {
       ...{ route: 'POST /v1/statement-keys/rotate', action: 'statement-keys.rotate' },
       refused: ['POST', '/v1/statement-keys/rotate', { json: { forget: 'yes' } }],
       change: ['POST', '/v1/statement-keys/rotate'],
@@ -354,7 +369,7 @@ test('every route that changes something leaves one entry, and none if it refuse
     expect([route, now.length]).toEqual([route, had + 1 + beside]);
     const who = { kind: 'admin', token: expect.any(String) };
     expect(now[0]).toMatchObject({ action, actor: who, ...filled(about ?? {}) });
-    if (!/\/(tokens|statement-keys|event-types)/.test(route))
+    if (!/\/(tokens|statement-keys|event-types|organizations)/.test(route))
       expect(now[0]).toMatchObject({ integration: 'noted' });
     expect(now[0]).toMatchObject({
       address: expect.stringMatching(/127\.0\.0\.1|::1/),

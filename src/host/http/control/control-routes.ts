@@ -47,6 +47,7 @@ import {
   type OperationsDeps,
   packagesRoutes,
 } from './open-routes.ts';
+import { ORGANIZATION_ROUTES } from './organizations.ts';
 import { type Product, productApiRoutes } from './product/product-api.ts';
 import { STATEMENT_KEY_ROUTES } from './product/statement-keys.ts';
 import { Rates } from './rates.ts';
@@ -61,7 +62,7 @@ const ROUTES = [
   ...[...STATEMENT_KEY_ROUTES, ...CONFIGURATION_ROUTES, ...CREDENTIAL_ROUTES, ...COMPLETION_ROUTES],
   ...[...RENDER_ROUTES, ...BLOCK_ROUTES, ...CONTENT_ROUTES, ...LOG_ROUTES, ...AUDIT_ROUTES],
   ...[...EVENT_ROUTES, ...EVENT_TYPE_ROUTES, ...TASK_ROUTES, ...DELIVERY_ROUTES, ...STORAGE_ROUTES],
-  ...[...NOTICE_ROUTES, ...SCHEDULE_ROUTES],
+  ...[...NOTICE_ROUTES, ...SCHEDULE_ROUTES, ...ORGANIZATION_ROUTES],
 ];
 
 export interface ControlRouteDeps extends ControlDeps, OperationsDeps {

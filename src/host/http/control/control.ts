@@ -27,6 +27,7 @@ type StoreDeps = Pick<
   | 'installations'
   | 'installLinks'
   | 'tokens'
+  | 'organizations'
   | 'logs'
   | 'lifecycleEvents'
   | 'eventList'

@@ -21,6 +21,7 @@ import { unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import { lock } from '../../database/locks.ts';
 import { readIntegration } from '../integrations/integration-rows.ts';
 import { changeInstallation } from '../integrations/schedule-changes.ts';
+import { organizationLock, refuseSubdomain } from '../organizations.ts';
 import { isInstallToken } from './install-links.ts';
 import type { Change } from './installation-changes.ts';
 import {
@@ -55,7 +56,8 @@ export interface InstallBelowRequest {
 export async function install(change: Change, request: InstallRequest): Promise<Installation> {
   const { integration: name, organization } = request;
   // Of two installs at once, the second counts the first.
-  await lock(change.transaction, `organization ${organization}`);
+  await lock(change.transaction, organizationLock(organization));
+  await refuseSubdomain(change.transaction, organization);
   await refuseUninvited(change, request);
   await change.refuseWhileBusy({ integration: name, organization });
   const target = wholeInstallation(installationId(change.deps.randomBytes));

@@ -1,4 +1,4 @@
-/** `annex token`. */
+/** `annex token` and `annex organizations`. */
 import { randomBytes } from 'node:crypto';
 import type { CommandCase } from '../command-case.ts';
 import { noService, noToken, unknownToken } from '../service-failures.ts';
@@ -109,6 +109,67 @@ export const TOKEN_CASES: readonly CommandCase[] = [
         code: 2,
         says: /Too many arguments/,
       },
+    ],
+  },
+  {
+    command: 'organizations list',
+    success: async (world) => {
+      const json = { subdomain: 'cli-listed', title: 'Listed' };
+      await world.service.api('PUT', '/v1/organizations/org_listed', { json });
+      return { words: ['organizations', 'list'], env: world.env };
+    },
+    shows: /^org_listed +cli-listed +Listed /m,
+    failures: [
+      noService(['organizations', 'list']),
+      noToken(['organizations', 'list']),
+      unknownToken(['organizations', 'list']),
+    ],
+  },
+  {
+    command: 'organizations put',
+    success: (world) => ({
+      words: ['organizations', 'put', 'org_put', '--subdomain', 'cli-put', '--title', 'Acme Inc.'],
+      env: world.env,
+    }),
+    shows: /^org_put is declared, in manifests also cli-put\.$/m,
+    failures: [
+      {
+        title: 'a subdomain that is none',
+        run: (world) => ({
+          words: ['organizations', 'put', 'org_1', '--subdomain', 'Not One'],
+          env: world.env,
+        }),
+        code: 1,
+        says: /body\.subdomain/,
+      },
+      {
+        title: 'a subdomain that another has',
+        run: async (world) => {
+          await world.service.api('PUT', '/v1/organizations/org_first', { json: { subdomain: 'cli-first' } });
+          return { words: ['organizations', 'put', 'org_2', '--subdomain', 'cli-first'], env: world.env };
+        },
+        code: 1,
+        says: /The subdomain "cli-first" is that of the organization "org_first"/,
+      },
+      noService(['organizations', 'put', 'org_1']),
+    ],
+  },
+  {
+    command: 'organizations delete',
+    success: async (world) => {
+      await world.service.api('PUT', '/v1/organizations/org_gone', { json: {} });
+      return { words: ['organizations', 'delete', 'org_gone'], env: world.env };
+    },
+    shows: /^org_gone is not declared any more\.$/m,
+    failures: [
+      {
+        title: 'one that is not declared',
+        run: (world) => ({ words: ['organizations', 'delete', 'org_none'], env: world.env }),
+        code: 1,
+        says: /The organization "org_none" is not declared/,
+      },
+      noService(['organizations', 'delete', 'org_1']),
+      noToken(['organizations', 'delete', 'org_1']),
     ],
   },
 ];
