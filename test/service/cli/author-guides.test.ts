@@ -116,6 +116,10 @@ test(
       '.env': 'CLIENT_SECRET=one\n',
     });
     const shell = await shellIn(folder);
+    // The token that the page has the operator make.
+    const json = { kind: 'organization', organization: 'acme', rights: ['publish', 'read'], name: 'ci' };
+    const { body: made } = await annex.api('POST', '/v1/tokens', { json });
+    await shell.run(`export ANNEX_TOKEN=${made['token']}`);
     expect(await shell.run(deployed)).toMatch(/^board can be published.*^published board, version 1$/ms);
     expect(await answerOf('board')).toBe('one');
     expect(await shell.run(`export NEW_CLIENT_SECRET=two\n${secret}`)).toMatch(
