@@ -4,7 +4,9 @@
  * and by the keyboard alone, under a policy without inline code.
  */
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { needs } from '../../support/programs.ts';
 import { seriousViolations } from '../../support/renderer/gallery.ts';
 import { ProductPage } from '../../support/renderer/product-page.ts';
@@ -238,30 +240,31 @@ describe('the configuration', needs('chromium'), () => {
     const block = (language: string) => guide.split(`\`\`\`${language}\n`)[1]?.split('```')[0] ?? '';
     const backend = `data:text/javascript,${encodeURIComponent(block('js'))}`;
     const { annexToken } = (await import(backend)) as { annexToken(id: string): Promise<string> };
+    const document = block('html')
+      .replace('@annex/components/configuration', '/configuration.js')
+      .replace('http://127.0.0.1:7700', service.service.controlUrl)
+      .replace('ins_1', installed.id);
+    const module = await (await fetch(new URL('/configuration.js', product.page.url()))).text();
+    const server = createServer(async ({ url }, response) => {
+      if (url === '/annex-token') return response.end(await annexToken(installed.id));
+      const isModule = url === '/configuration.js';
+      response.setHeader('content-type', isModule ? 'text/javascript' : 'text/html');
+      return response.end(isModule ? module : `<!doctype html>${document}`);
+    });
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     vi.stubEnv('ANNEX_URL', service.service.controlUrl);
     vi.stubEnv('ANNEX_TOKEN', service.platform);
-    const page = await product.newPage();
-    const origin = new URL(product.page.url()).origin;
     vi.stubEnv('ORIGIN', origin);
-    await page.route(`${origin}/guide`, (route) =>
-      route.fulfill({
-        contentType: 'text/html',
-        body: `<!doctype html>${block('html')
-          .replace('@annex/components/configuration', '/configuration.js')
-          .replace('http://127.0.0.1:7700', service.service.controlUrl)
-          .replace('ins_1', installed.id)}`,
-      }),
-    );
-    await page.route(`${origin}/annex-token`, async (route) =>
-      route.fulfill({ body: await annexToken(installed.id) }),
-    );
-    await page.goto(`${origin}/guide`);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const page = await product.newPage();
+    await page.goto(origin);
     await page.getByLabel('Greeting').fill('from the guide');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved.').waitFor();
     expect(await stored()).toMatchObject({ greeting: 'from the guide' });
     await page.close();
-    vi.unstubAllEnvs();
   });
 
   test('no error stands in the console, and no request has left the machine', () => {
