@@ -14,6 +14,7 @@ import { AddressList } from '../model/address-list.ts';
 import { ENDPOINT_PLACEHOLDER, hasOwnOrigins } from '../model/endpoint-url.ts';
 import { type EventTypeFile, readEventTypeFile } from '../model/event-type-file.ts';
 import { INTEGRATION_NAME, ORGANIZATION_ID } from '../model/identifiers.ts';
+import { type LevelNames, readLevelNames } from '../model/level-names.ts';
 import { ProductScopes } from '../model/product-scopes.ts';
 import {
   delayIn,
@@ -92,6 +93,8 @@ export interface Config {
   readonly egress: EgressPolicy;
   /** Proxy of all connections to them, with its password; absent: none. */
   readonly egressProxy?: EgressProxy;
+  /** The product's words for spaces and sites. */
+  readonly levelNames: LevelNames;
   /** Whether an integration reaches only hosts that its manifest lists. */
   readonly egressManifest: (typeof EGRESS_MANIFEST)[number];
   /** Whether webhooks may also be posted over plain http. */
@@ -200,7 +203,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     ...(oauthCallback && { oauthCallback }),
     ...product,
     ...(eventTypes && { eventTypes }),
-    controlNames: names(text('control-names')),
+    ...{ controlNames: names(text('control-names')), levelNames: readNames(text, problems) },
     trustedProxies: trustedProxies.list,
     ...readNodes(text, integer, problems),
     cellSandbox: oneOf('cell-sandbox', CELL_SANDBOX, problems, text),
@@ -227,6 +230,16 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
   if (config.dataFolder === '') problems.push('--data must name a folder.');
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+function readNames(text: (flag: string) => string, problems: string[]): LevelNames {
+  const given = text('level-names');
+  const names = given === '' ? {} : readLevelNames(given);
+  if (names === undefined)
+    problems.push(
+      `--level-names must be as space=Project,site=Shop: two different names of letters, digits, blanks and hyphens, at most 40 characters each; it is ${JSON.stringify(given.slice(0, 200))}.`,
+    );
+  return names ?? {};
 }
 
 /** The database, and the nodes of this machine that share it. */

@@ -84,6 +84,7 @@ export function registerRoutes(
     ...shared,
     wallNow,
     webhookHeaderPrefix: config.webhookHeaderPrefix,
+    levelNames: config.levelNames,
     eventTypesFixed: config.eventTypes !== undefined,
     ...(product && { product }),
     ...{ origins, runtimeTokens, uiTokens, followers, egress, publisher, metrics: exposition },

@@ -423,6 +423,7 @@ async function publishConfigured(
       publisher,
       builtIns: store.builtIns,
       registry: store.registry,
+      levelNames: config.levelNames,
       report: (level, details, message) => log[level](details, message),
     }),
   );

@@ -92,6 +92,11 @@ export const SETTINGS: readonly Setting[] = [
     help: 'file, YAML or JSON, of all event types of the product; the API does not change them then',
   },
   {
+    flag: 'level-names',
+    value: '',
+    help: "the product's words for spaces and sites in what people see, as space=Project,site=Shop",
+  },
+  {
     flag: 'control-names',
     value: '',
     help: 'host names by which the control listener may be addressed, beside IP addresses, localhost and that of --api-url',

@@ -23,6 +23,7 @@ export class Routes {
   readonly installLinks: InstallLinksRoutes;
   readonly tokens: TokensRoutes;
   readonly statementKeys: StatementKeysRoutes;
+  readonly levelNames: LevelNamesRoutes;
   readonly blocks: BlocksRoutes;
   readonly logs: LogsRoutes;
   readonly audit: AuditRoutes;
@@ -47,6 +48,7 @@ export class Routes {
     this.installLinks = new InstallLinksRoutes(requests);
     this.tokens = new TokensRoutes(requests);
     this.statementKeys = new StatementKeysRoutes(requests);
+    this.levelNames = new LevelNamesRoutes(requests);
     this.blocks = new BlocksRoutes(requests);
     this.logs = new LogsRoutes(requests);
     this.audit = new AuditRoutes(requests);
@@ -2589,6 +2591,25 @@ export class StatementKeysRoutes {
   }
 }
 
+/** `annex.levelNames`. */
+export class LevelNamesRoutes {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /**
+   * Read the product's words for spaces and sites. For what people see. A level without a word
+   * keeps its name.
+   *
+   * `GET /v1/level-names`
+   */
+  get(options?: Options): Reply<LevelNames> {
+    return this.#requests.send('GET', '/v1/level-names', { options });
+  }
+}
+
 /** `annex.blocks`. */
 export class BlocksRoutes {
   readonly #requests: Requests;
@@ -3292,6 +3313,8 @@ export interface ConfigurationField {
 
 export interface ConfigurationForm {
   readonly level: 'organization' | 'space' | 'site';
+  /** The product's word for the level, where it has one. */
+  readonly levelName?: string | undefined;
   readonly status: 'active' | 'pending' | 'paused';
   /** Component that draws the configuration, instead of a form. */
   readonly componentId?: string | undefined;
@@ -3922,6 +3945,11 @@ export interface Introspection {
 export interface LeaseRequest {
   /** A lease that the call holds, to extend it. */
   readonly lease?: string | undefined;
+}
+
+export interface LevelNames {
+  readonly space?: string | undefined;
+  readonly site?: string | undefined;
 }
 
 /** A lifecycle event of an installation. */

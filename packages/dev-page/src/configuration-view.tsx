@@ -4,11 +4,9 @@ import { AnnexConfiguration, type FormAnswer } from '../../components/src/config
 import { type Place, write } from './page-api.ts';
 import { edits, generation, session } from './page-state.ts';
 
-const HEADINGS: Readonly<Record<Place, string>> = {
-  account: 'Configuration',
-  space: 'Configuration in the sample space',
-  site: 'Configuration in the sample site',
-};
+/** @param words the product's for spaces and sites */
+const headingOf = (place: Place, words: { readonly space?: string; readonly site?: string }): string =>
+  place === 'account' ? 'Configuration' : `Configuration in the sample ${words[place] ?? place}`;
 
 export function ConfigurationsView() {
   const { value } = session;
@@ -16,13 +14,13 @@ export function ConfigurationsView() {
   return (
     <>
       {value.configurations.map((place) => (
-        <ConfigurationView key={place} place={place} />
+        <ConfigurationView key={place} place={place} heading={headingOf(place, value.levelNames)} />
       ))}
     </>
   );
 }
 
-function ConfigurationView({ place }: { place: Place }) {
+function ConfigurationView({ place, heading }: { place: Place; heading: string }) {
   const host = useRef<HTMLElement>(null);
   const shown = useRef<AnnexConfiguration>(undefined);
   const version = generation.value;
@@ -38,7 +36,7 @@ function ConfigurationView({ place }: { place: Place }) {
   useEffect(() => shown.current?.refresh(), [edit]);
   return (
     <section aria-labelledby={`configuration-${place}`} ref={host}>
-      <h2 id={`configuration-${place}`}>{HEADINGS[place]}</h2>
+      <h2 id={`configuration-${place}`}>{heading}</h2>
     </section>
   );
 }

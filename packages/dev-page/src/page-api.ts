@@ -31,6 +31,8 @@ export type SessionView =
       /** Differs after each edit of the installation. */
       readonly revision: string;
       readonly components: readonly ComponentView[];
+      /** The product's words for spaces and sites. */
+      readonly levelNames: { readonly space?: string; readonly site?: string };
       /** Places whose settings the manifest declares. */
       readonly configurations: readonly Place[];
       readonly blocks: readonly BlockView[];

@@ -10,6 +10,7 @@ import { readGiven } from '../../real-files.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
 import { Failure, UsageError } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
+import { wordsOf } from '../traffic/installation.ts';
 
 const DECLARED = Type.Object(
   {
@@ -34,13 +35,14 @@ const list: Command = defineCommand({
   examples: [{ line: 'annex event-types list', does: 'see what can be posted beside the built-in types' }],
   json: Type.Object({ items: Type.Array(DECLARED) }),
   async run({ output, client, signal }) {
-    const { items } = await (await client()).eventTypes.list({ signal });
+    const annex = await client();
+    const [{ items }, words] = await Promise.all([annex.eventTypes.list({ signal }), wordsOf(annex, signal)]);
     output.list(
       { items },
       ['TYPE', 'LEVEL', 'SCOPE', 'WEBHOOK', 'TITLE'],
       ({ type, title, level, scope, webhook, deprecated }) => [
         type,
-        level,
+        words.level(level),
         scope?.name ?? '',
         webhook ? 'yes' : 'no',
         deprecated ? `${title} (deprecated)` : title,

@@ -6,6 +6,7 @@ import { type Command, type CommandContext, defineCommand } from '../command.ts'
 import { UsageError } from '../terminal/failure.ts';
 import { type Output, type Piece, paint } from '../terminal/output.ts';
 import { firstOf } from '../traffic/follow-stream.ts';
+import { type Words, wordsOf } from '../traffic/installation.ts';
 import { moment, timeOfDay, wholeNumber } from '../traffic/option-values.ts';
 
 const SHOWN = 20;
@@ -64,36 +65,37 @@ export const notices: Command = defineCommand({
     if (follow && since !== undefined)
       throw new UsageError('--since is for lists: leave it out with --follow.');
     const client = await context.client();
+    const words = await wordsOf(client, context.signal);
     const from = since === undefined ? undefined : new Date(since).toISOString();
     const all = (count: number) =>
       client.notices.all({ type, from, limit: Math.max(1, Math.min(PAGE, count)) } as ListQuery);
     if (follow) {
-      await followed(context, all, limit ?? 0);
+      await followed(context, { all, words }, limit ?? 0);
       return;
     }
     const shown = limit ?? SHOWN;
     const items = await firstOf(all(shown), shown);
-    output.list({ items }, TITLES, rowOf, 'There are no such notices.');
+    output.list({ items }, TITLES, (notice) => rowOf(notice, words), 'There are no such notices.');
   },
 });
 
 /** Shows each notice once, until the command is interrupted. */
 async function followed(
   { output, signal }: CommandContext,
-  all: (count: number) => AsyncIterable<Notice>,
+  { all, words }: { all: (count: number) => AsyncIterable<Notice>; words: Words },
   begin: number,
 ): Promise<void> {
   const known = new Set<string>();
   const before = await firstOf(all(PAGE), PAGE);
   for (const { id } of before) known.add(id);
   output.talk('Following notices. Ctrl-C ends it.');
-  await show(output, before.slice(0, begin));
+  await show(output, words, before.slice(0, begin));
   while (!signal.aborted) {
     await pause(LOOK_MS, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
     const found = await unknownAmong(all(PAGE), known);
     for (const { id } of found) known.add(id);
-    await show(output, found);
+    await show(output, words, found);
   }
 }
 
@@ -109,22 +111,17 @@ async function unknownAmong(notices: AsyncIterable<Notice>, known: ReadonlySet<s
   return found;
 }
 
-async function show(output: Output, notices: readonly Notice[]): Promise<void> {
+async function show(output: Output, words: Words, notices: readonly Notice[]): Promise<void> {
   for (const notice of notices.toReversed())
     await output.item(notice, () =>
       output.line(
         paint('dim', `${timeOfDay(notice.createdAt)} `),
         notice.type,
-        ` ${aboutOf(notice)}`,
+        ` ${words.target(notice)}`,
         paint('dim', ` ${detailsOf(notice)}`),
       ),
     );
 }
-
-const aboutOf = ({ integration, organization, space, site }: Notice): string => {
-  const place = space ?? site;
-  return `${integration}@${organization}${place === undefined ? '' : ` in ${place}`}`;
-};
 
 const detailsOf = ({ details = {} }: Notice): string =>
   Object.entries(details)
@@ -132,9 +129,9 @@ const detailsOf = ({ details = {} }: Notice): string =>
     .join(' ');
 
 const TITLES = ['TYPE', 'ABOUT', 'DETAILS', 'POST', 'CREATED'];
-const rowOf = (notice: Notice): readonly Piece[] => [
+const rowOf = (notice: Notice, words: Words): readonly Piece[] => [
   notice.type,
-  aboutOf(notice),
+  words.target(notice),
   detailsOf(notice),
   notice.delivery?.state ?? '',
   notice.createdAt,

@@ -18,7 +18,14 @@ import { type Command, type CommandGroup, defineCommand } from '../command.ts';
 import { EXIT } from '../terminal/failure.ts';
 import { type Output, paint } from '../terminal/output.ts';
 import { OUTCOMES_WAIT_MS, outcomesOf, rowOf, TITLES } from '../traffic/deliveries.ts';
-import { findInstallation, INSTALLATION, PLACE, targetPath } from '../traffic/installation.ts';
+import {
+  findInstallation,
+  INSTALLATION,
+  PLACE,
+  targetPath,
+  type Words,
+  wordsOf,
+} from '../traffic/installation.ts';
 import { duration, seconds } from '../traffic/option-values.ts';
 import { DELIVERY } from './deliveries.ts';
 
@@ -182,14 +189,18 @@ const list: Command = defineCommand({
   examples: [{ line: 'annex webhook list --state disabled', does: 'see which webhooks are disabled' }],
   json: Type.Object({ items: Type.Array(WEBHOOK) }),
   async run({ output, client }, filter) {
-    const items = await Array.fromAsync((await client()).webhooks.all(filter));
+    const annex = await client();
+    const [items, { place }] = await Promise.all([
+      Array.fromAsync(annex.webhooks.all(filter)),
+      wordsOf(annex),
+    ]);
     const titles = ['WEBHOOK', 'PLACE', 'STATE', 'SINCE', 'WHY'];
     output.list(
       { items },
       titles,
       (one) => [
         `${one.integration}@${one.organization}`,
-        one.space ?? one.site ?? '',
+        place(one),
         stateOf(one),
         one.since ?? '',
         whyOf(one),
@@ -208,7 +219,7 @@ const show: Command = defineCommand({
   json: WHOLE,
   async run(context, { installation, ...place }) {
     const [client, path] = await webhookOf(context, installation, place);
-    showWebhook(context.output, await client.request('GET', `${path}/webhook`));
+    showWebhook(context.output, await wordsOf(client), await client.request('GET', `${path}/webhook`));
   },
 });
 
@@ -225,7 +236,11 @@ const disable: Command = defineCommand({
   async run(context, { installation, note, ...place }) {
     const [client, path] = await webhookOf(context, installation, place);
     const body = note === undefined ? {} : { note };
-    showWebhook(context.output, await client.request('POST', `${path}/webhook/disable`, { body }));
+    showWebhook(
+      context.output,
+      await wordsOf(client),
+      await client.request('POST', `${path}/webhook/disable`, { body }),
+    );
   },
 });
 
@@ -274,12 +289,10 @@ const enable: Command = defineCommand({
 const heldText = (held: number): string =>
   `${held} ${held === 1 ? 'delivery is' : 'deliveries are'} held: annex deliveries replay <installation> --state held`;
 
-function showWebhook(output: Output, webhook: WholeWebhook): void {
-  const { integration, organization, space, site, outcomes = [], held } = webhook;
+function showWebhook(output: Output, words: Words, webhook: WholeWebhook): void {
+  const { outcomes = [], held } = webhook;
   output.result(webhook, () => {
-    const place = space ?? site;
-    const name = `${integration}@${organization}${place === undefined ? '' : ` in ${place}`}`;
-    output.line(paint('bold', name), ' is ', stateOf(webhook));
+    output.line(paint('bold', words.target(webhook)), ' is ', stateOf(webhook));
     const why = whyOf(webhook);
     if (why !== '') output.line(`  ${why}`);
     if (outcomes.length > 0)

@@ -175,6 +175,33 @@ export const PLACE = {
   site: { value: 'site', help: 'the part of the installation in this site' },
 } as const;
 
+interface At {
+  readonly space?: string | undefined;
+  readonly site?: string | undefined;
+}
+
+/** What is shown with the product's words for spaces and sites, where it has them. */
+export interface Words {
+  /** Empty for the installation itself. */
+  place(at: At): string;
+  /** Of an installation or its part: `hello@acme in Project garden`. */
+  target(of: At & Pick<TargetView, 'integration' | 'organization'>): string;
+  level(level: string): string;
+}
+
+export async function wordsOf(annex: Annex, signal?: AbortSignal): Promise<Words> {
+  const names = await annex.levelNames.get(signal && { signal });
+  const named = (name: string | undefined, id: string) => (name === undefined ? id : `${name} ${id}`);
+  const place = ({ space, site }: At) =>
+    space !== undefined ? named(names.space, space) : site === undefined ? '' : named(names.site, site);
+  return {
+    place,
+    target: ({ integration, organization, ...at }) =>
+      `${integration}@${organization}${place(at) && ` in ${place(at)}`}`,
+    level: (level) => (level === 'space' || level === 'site' ? names[level] : undefined) ?? level,
+  };
+}
+
 const STYLES = { active: 'green', pending: 'yellow', paused: 'dim' } as const;
 
 export const statusOf = ({ status }: Pick<TargetView, 'status'>) => paint(STYLES[status], status);

@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { SDK_SOURCE } from '../../imports/sdk-source.ts';
 import type { Actor } from '../../model/actor.ts';
 import { BUILT_IN_ORGANIZATION, BUILT_INS, movedBuiltIn } from '../../model/identifiers.ts';
+import { inWordsOf, type LevelNames } from '../../model/level-names.ts';
 import { MANIFEST_FILE } from '../../model/manifest/manifest.ts';
 import { NODE_SOURCE } from '../bundle/node-source.ts';
 import type { UploadForm } from '../bundle/upload-form.ts';
@@ -28,6 +29,8 @@ export interface BuiltInsDeps {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly builtIns: Pick<BuiltIns, 'contentOf' | 'published'>;
   readonly registry: Pick<Registry, 'integration'>;
+  /** The product's words for spaces and sites, for the texts of the manifests. */
+  readonly levelNames: LevelNames;
   /** Writes a log entry for each integration that was published or could not be. */
   report(level: 'info' | 'warn', details: Readonly<Record<string, unknown>>, message: string): void;
 }
@@ -46,15 +49,17 @@ export async function publishBuiltIns(deps: BuiltInsDeps): Promise<void> {
 }
 
 async function publishOne(
-  { publisher, builtIns, registry, report }: BuiltInsDeps,
+  { publisher, builtIns, registry, levelNames, report }: BuiltInsDeps,
   name: string,
 ): Promise<void> {
   const files = filesOf(join(FIXTURES, name));
+  const source = files.get(MANIFEST_FILE)?.toString('utf8') ?? '';
+  files.set(MANIFEST_FILE, Buffer.from(inWordsOf(levelNames, source)));
   const contentHash = hashOf(files);
   if ((await builtIns.contentOf(name)) === contentHash) return;
   const isMoved = (await registry.integration(movedBuiltIn(name)))?.organization === BUILT_IN_ORGANIZATION;
-  const source = files.get(MANIFEST_FILE)?.toString('utf8') ?? '';
-  const manifest = Buffer.from(owned(source, isMoved ? movedBuiltIn(name) : name));
+  const worded = String(files.get(MANIFEST_FILE));
+  const manifest = Buffer.from(owned(worded, isMoved ? movedBuiltIn(name) : name));
   files.delete(MANIFEST_FILE);
   const form: UploadForm = {
     files,

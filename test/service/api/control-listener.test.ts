@@ -103,6 +103,7 @@ async function control(): Promise<Control> {
     limitMet,
     followers,
     webhookHeaderPrefix: HEADER_PREFIX,
+    levelNames: {},
   };
   controlRoutes(app, { ...store, ...intakeOf(store), ...targetsOf(store), origins: ORIGINS, ...parts });
   onTestFinished(() => app.close());

@@ -70,6 +70,7 @@ const TABLE: Record<string, string> = {
   'POST /v1/events': '++FFF FFFF refused',
   'GET /v1/events': '++++- FFFF',
   'GET /v1/events/{id}': '++++- FFFF',
+  'GET /v1/level-names': '+++++ FFFF',
   'GET /v1/event-types': '+++++ FFFF',
   'GET /v1/event-types/{type}': '+++++ FFFF',
   'PUT /v1/event-types/{type}': '+FFFF FFFF refused',

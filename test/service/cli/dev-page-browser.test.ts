@@ -24,6 +24,9 @@ configurations:
     properties:
       greeting: { type: string, title: Greeting }
       loud: { type: boolean }
+  space:
+    properties:
+      tone: { type: string, title: Tone }
 `,
 ).replace('scopes: []', 'scopes: [space:content:read]');
 
@@ -64,7 +67,7 @@ describe('the page', needs('chromium'), () => {
   let page: Page;
 
   beforeAll(async () => {
-    service = await TestService.start();
+    service = await TestService.start({ flags: ['--level-names', 'space=Project'] });
     folder = await suiteFolder({ 'platform-manifest.yaml': MANIFEST, 'index.tsx': codeOf('Counted') });
     shown = await DevPage.open(service, folder);
     page = shown.page;
@@ -93,10 +96,16 @@ describe('the page', needs('chromium'), () => {
 
   test('a saved form is the configuration that the endpoint sees', async () => {
     await page.getByLabel('Greeting').fill('Good day');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved.').waitFor();
+    const form = page.getByRole('region', { name: 'Configuration', exact: true });
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByText('Saved.').waitFor();
     await page.getByRole('button', { name: 'Send' }).click();
     await page.locator('pre.body').getByText('greets Good day').waitFor();
+  });
+
+  test('the settings of a space have the word of the product', async () => {
+    const settings = page.getByRole('region', { name: 'Configuration in the sample Project' });
+    await settings.getByLabel('Tone').waitFor();
   });
 
   test('what the code has stored is listed without its value, and is deleted', async () => {

@@ -3,6 +3,7 @@
  */
 
 import type { LimitName, Limits } from '../../../limits.ts';
+import type { LevelNames } from '../../../model/level-names.ts';
 import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
 import type { PublishedScripts } from '../../calls/published-scripts.ts';
@@ -63,6 +64,8 @@ export interface ControlDeps extends StoreDeps, DeliveryIntake {
   readonly limits: Limits;
   /** Milliseconds since 1970. */
   readonly wallNow: () => number;
+  /** The product's words for spaces and sites. */
+  readonly levelNames: LevelNames;
   /** Beginning of the names of a webhook's headers. */
   readonly webhookHeaderPrefix: string;
   /** Whether the types of events are those of a file (`--event-types`), and fixed. */

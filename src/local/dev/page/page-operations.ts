@@ -50,7 +50,10 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
     reads: {
       session: async () => ({
         ...stateOf(session.live),
-        ...(session.live !== undefined && (await revision())),
+        ...(session.live !== undefined && {
+          levelNames: await annex.levelNames.get(),
+          ...(await revision()),
+        }),
       }),
       revision,
       sample: async ({ type = '' }) => sampleFor(type, live()),

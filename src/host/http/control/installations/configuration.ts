@@ -57,6 +57,7 @@ const FieldView = named('ConfigurationField', {
 
 const FormView = named('ConfigurationForm', {
   level: Type.Enum([...LEVELS]),
+  levelName: optional(Type.String(), "The product's word for the level, where it has one."),
   status: Type.Enum([...INSTALLATION_STATUSES]),
   componentId: optional(Type.String(), 'Component that draws the configuration, instead of a form.'),
   properties: optional(Type.Array(FieldView), "In the manifest's order."),
@@ -103,6 +104,21 @@ const UiTokenBody = Type.Optional(
 const UiTokenView = named('UiToken', {
   token: Type.String({ description: 'Shown only here.' }),
   expiresAt: Time,
+});
+
+const LevelNamesView = named('LevelNames', {
+  space: Type.Optional(Type.String()),
+  site: Type.Optional(Type.String()),
+});
+
+const levelNamesRoute = route({
+  name: 'level-names.get',
+  at: 'GET /level-names',
+  summary: "Read the product's words for spaces and sites",
+  description: 'For what people see. A level without a word keeps its name.',
+  query: NoQuery,
+  answer: LevelNamesView,
+  handle: async (_, { levelNames }) => levelNames,
 });
 
 const ofLevel = (level: Level) => [
@@ -171,11 +187,12 @@ const ofLevel = (level: Level) => [
   }),
 ];
 
-export const CONFIGURATION_ROUTES = LEVELS.flatMap(ofLevel);
+export const CONFIGURATION_ROUTES = [levelNamesRoute, ...LEVELS.flatMap(ofLevel)];
 
 /** The form of a target, with its tag in the reply. */
 async function formOf(control: Control, reply: FastifyReply, target: Installation) {
-  const { installations, lostConnections } = control;
+  const { installations, levelNames, lostConnections } = control;
+  const levelName = target.level === 'organization' ? undefined : levelNames[target.level];
   const form = await plainForm(control, target);
   const problems = await installations.problemsOf(target);
   const properties = form.properties?.map(async (field) => {
@@ -187,6 +204,7 @@ async function formOf(control: Control, reply: FastifyReply, target: Installatio
   tagReply(reply, target, problems);
   return {
     ...form,
+    ...(levelName !== undefined && { levelName }),
     ...(properties && { properties: await Promise.all(properties) }),
     ...(problems.length > 0 && { problems }),
   };
