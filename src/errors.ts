@@ -289,6 +289,11 @@ export const ERRORS = {
     'caller',
     'The webhook is disabled: nothing is posted to its receiver until it is enabled.',
   ),
+  WEBHOOK_URL_MISSING: row(
+    409,
+    'caller',
+    'The settings of the webhook have no URL yet, and its own headers are for the origin of that URL alone: set it first.',
+  ),
   WEBHOOK_ENABLED: row(409, 'caller', 'The webhook is not disabled, so there is nothing to enable.'),
   EVENT_UNSELECTED: row(
     409,

@@ -6,6 +6,7 @@
  * never is, because it may be a secret in the wrong field.
  */
 import { EVENT_TYPE, ORGANIZATION_ID } from './identifiers.ts';
+import { BASIC_USER, BEARER, HEADER_NAME, HEADER_VALUE } from './own-headers.ts';
 
 /** Pattern → a description that is easier to read. */
 const PATTERNS: ReadonlyMap<string, string> = new Map([
@@ -20,6 +21,10 @@ const PATTERNS: ReadonlyMap<string, string> = new Map([
   ['^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$', 'text without control characters'],
   ['\\S', 'text that is not blank'],
   ['^https?://[a-z0-9.-]{1,253}(:[0-9]{1,5})?$', 'an origin, such as https://app.example.com'],
+  [HEADER_NAME.source, "letters, digits or !#$%&'*+-.^_`|~, as the name of a header"],
+  [HEADER_VALUE.source, 'printable ASCII characters, with spaces inside, as the value of a header'],
+  [BASIC_USER, 'text without colons and control characters'],
+  [BEARER.source, 'a token of letters, digits or "-._~+/", with "=" at its end alone'],
   [
     EVENT_TYPE.source,
     'lower-case letters, digits or "_" in groups joined by single dots, at most 128 characters',

@@ -55,6 +55,9 @@ function standardKey(secret: string): Buffer {
 export const standardSecret = (secret: string): string =>
   `${STANDARD_PREFIX}${standardKey(secret).toString('base64')}`;
 
+/** Names of the headers of Standard Webhooks. */
+export const STANDARD_HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
+
 /**
  * The headers of Standard Webhooks.
  *
@@ -65,7 +68,7 @@ export function standardHeaders(
   secrets: readonly string[],
   { id, timestampS }: { readonly id: string; readonly timestampS: number },
   body: Uint8Array,
-): Record<string, string> {
+): Record<(typeof STANDARD_HEADERS)[number], string> {
   if (secrets.length === 0) throw new Error('Nothing can be signed without a secret.');
   const prefix = `${id}.${timestampS}.`;
   const signatures = secrets.map((secret) =>

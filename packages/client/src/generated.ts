@@ -826,6 +826,102 @@ export class InstallationsRoutes {
   }
 
   /**
+   * Read the names of the own headers of the webhook of an installation.
+   *
+   * `GET /v1/integrations/{name}/installations/{id}/webhook-headers`
+   */
+  getWebhookHeaders(integration: string, installationId: string, options?: Options): Reply<WebhookHeaders> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/webhook-headers', {
+      path: { name: integration, id: installationId },
+      options,
+    });
+  }
+
+  /**
+   * Set the own headers of the webhook of an installation. Replaces all of them. Requests to
+   * the origin that the URL of the webhook has now carry them; after a change to another
+   * origin they are set again.
+   *
+   * `PUT /v1/integrations/{name}/installations/{id}/webhook-headers`
+   */
+  setWebhookHeaders(
+    integration: string,
+    installationId: string,
+    body: WebhookHeadersToSet,
+    options?: Options,
+  ): Reply<WebhookHeaders> {
+    return this.#requests.send('PUT', '/v1/integrations/{name}/installations/{id}/webhook-headers', {
+      path: { name: integration, id: installationId },
+      body,
+      options,
+    });
+  }
+
+  /**
+   * Remove the own headers of the webhook of an installation.
+   *
+   * `DELETE /v1/integrations/{name}/installations/{id}/webhook-headers`
+   */
+  deleteWebhookHeaders(integration: string, installationId: string, options?: Options): Reply<void> {
+    return this.#requests.send('DELETE', '/v1/integrations/{name}/installations/{id}/webhook-headers', {
+      path: { name: integration, id: installationId },
+      answer: 'none',
+      options,
+    });
+  }
+
+  /**
+   * Read the state of the webhook of an installation.
+   *
+   * `GET /v1/integrations/{name}/installations/{id}/webhook`
+   */
+  getWebhook(integration: string, installationId: string, options?: Options): Reply<WholeWebhook> {
+    return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/webhook', {
+      path: { name: integration, id: installationId },
+      options,
+    });
+  }
+
+  /**
+   * Disable the webhook of an installation. Nothing is posted to its receiver until it is
+   * enabled; its deliveries are held meanwhile.
+   *
+   * `POST /v1/integrations/{name}/installations/{id}/webhook/disable`
+   */
+  disableWebhook(
+    integration: string,
+    installationId: string,
+    body: WebhookDisabling = {},
+    options?: Options,
+  ): Reply<WholeWebhook> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/webhook/disable', {
+      path: { name: integration, id: installationId },
+      body,
+      options,
+    });
+  }
+
+  /**
+   * Enable the webhook of an installation. What the operator or the host product has disabled,
+   * only a token of that kind enables. With `replay`, what was held is delivered: a bounded
+   * number for each request, a few at a time, and one at a time while the receiver fails.
+   *
+   * `POST /v1/integrations/{name}/installations/{id}/webhook/enable`
+   */
+  enableWebhook(
+    integration: string,
+    installationId: string,
+    body: WebhookEnabling = {},
+    options?: Options,
+  ): Reply<EnabledWebhook> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/installations/{id}/webhook/enable', {
+      path: { name: integration, id: installationId },
+      body,
+      options,
+    });
+  }
+
+  /**
    * Read the configuration of an installation as a form.
    *
    * `GET /v1/integrations/{name}/installations/{id}/configuration`
@@ -1456,6 +1552,66 @@ export class SpacesRoutes {
   }
 
   /**
+   * Read the names of the own headers of the webhook of an installation in a space.
+   *
+   * @param space Id of a space or a site of the host product.
+   * `GET /v1/integrations/{name}/installations/{id}/spaces/{space}/webhook-headers`
+   */
+  getWebhookHeaders(
+    integration: string,
+    installationId: string,
+    space: string,
+    options?: Options,
+  ): Reply<WebhookHeaders> {
+    return this.#requests.send(
+      'GET',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/webhook-headers',
+      { path: { name: integration, id: installationId, space }, options },
+    );
+  }
+
+  /**
+   * Set the own headers of the webhook of an installation in a space. Replaces all of them.
+   * Requests to the origin that the URL of the webhook has now carry them; after a change to
+   * another origin they are set again.
+   *
+   * @param space Id of a space or a site of the host product.
+   * `PUT /v1/integrations/{name}/installations/{id}/spaces/{space}/webhook-headers`
+   */
+  setWebhookHeaders(
+    integration: string,
+    installationId: string,
+    space: string,
+    body: WebhookHeadersToSet,
+    options?: Options,
+  ): Reply<WebhookHeaders> {
+    return this.#requests.send(
+      'PUT',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/webhook-headers',
+      { path: { name: integration, id: installationId, space }, body, options },
+    );
+  }
+
+  /**
+   * Remove the own headers of the webhook of an installation in a space.
+   *
+   * @param space Id of a space or a site of the host product.
+   * `DELETE /v1/integrations/{name}/installations/{id}/spaces/{space}/webhook-headers`
+   */
+  deleteWebhookHeaders(
+    integration: string,
+    installationId: string,
+    space: string,
+    options?: Options,
+  ): Reply<void> {
+    return this.#requests.send(
+      'DELETE',
+      '/v1/integrations/{name}/installations/{id}/spaces/{space}/webhook-headers',
+      { path: { name: integration, id: installationId, space }, answer: 'none', options },
+    );
+  }
+
+  /**
    * Read the state of the webhook of an installation in a space.
    *
    * @param space Id of a space or a site of the host product.
@@ -2049,6 +2205,66 @@ export class SitesRoutes {
       'POST',
       '/v1/integrations/{name}/installations/{id}/sites/{site}/webhook-test',
       { path: { name: integration, id: installationId, site }, body, options },
+    );
+  }
+
+  /**
+   * Read the names of the own headers of the webhook of an installation in a site.
+   *
+   * @param site Id of a space or a site of the host product.
+   * `GET /v1/integrations/{name}/installations/{id}/sites/{site}/webhook-headers`
+   */
+  getWebhookHeaders(
+    integration: string,
+    installationId: string,
+    site: string,
+    options?: Options,
+  ): Reply<WebhookHeaders> {
+    return this.#requests.send(
+      'GET',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/webhook-headers',
+      { path: { name: integration, id: installationId, site }, options },
+    );
+  }
+
+  /**
+   * Set the own headers of the webhook of an installation in a site. Replaces all of them.
+   * Requests to the origin that the URL of the webhook has now carry them; after a change to
+   * another origin they are set again.
+   *
+   * @param site Id of a space or a site of the host product.
+   * `PUT /v1/integrations/{name}/installations/{id}/sites/{site}/webhook-headers`
+   */
+  setWebhookHeaders(
+    integration: string,
+    installationId: string,
+    site: string,
+    body: WebhookHeadersToSet,
+    options?: Options,
+  ): Reply<WebhookHeaders> {
+    return this.#requests.send(
+      'PUT',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/webhook-headers',
+      { path: { name: integration, id: installationId, site }, body, options },
+    );
+  }
+
+  /**
+   * Remove the own headers of the webhook of an installation in a site.
+   *
+   * @param site Id of a space or a site of the host product.
+   * `DELETE /v1/integrations/{name}/installations/{id}/sites/{site}/webhook-headers`
+   */
+  deleteWebhookHeaders(
+    integration: string,
+    installationId: string,
+    site: string,
+    options?: Options,
+  ): Reply<void> {
+    return this.#requests.send(
+      'DELETE',
+      '/v1/integrations/{name}/installations/{id}/sites/{site}/webhook-headers',
+      { path: { name: integration, id: installationId, site }, answer: 'none', options },
     );
   }
 
@@ -3149,6 +3365,7 @@ export interface AuditListQuery {
     | 'delivery.cancel'
     | 'webhook.disable'
     | 'webhook.enable'
+    | 'webhook.headers'
     | 'event-type.declare'
     | 'event-type.change'
     | 'event-type.delete'
@@ -3163,6 +3380,12 @@ export interface AuditListQuery {
     | 'schedule.run'
     | 'ui-token.create'
     | undefined;
+}
+
+/** HTTP Basic authentication, as `Authorization`. */
+export interface BasicAuthentication {
+  readonly username: string;
+  readonly password: string;
 }
 
 export interface Block {
@@ -4927,6 +5150,27 @@ export interface WebhookEnabling {
   readonly replay?: boolean | undefined;
 }
 
+export interface WebhookHeader {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface WebhookHeaders {
+  /** In lower case; the values are never shown. */
+  readonly names: readonly string[];
+  /** Requests to it alone carry the headers. */
+  readonly origin?: string | undefined;
+}
+
+export interface WebhookHeadersToSet {
+  /** Visible ASCII characters, with spaces inside a value. */
+  readonly headers?: readonly WebhookHeader[] | undefined;
+  /** HTTP Basic authentication, as `Authorization`. */
+  readonly basic?: BasicAuthentication | undefined;
+  /** A token, as `Authorization`. */
+  readonly bearer?: string | undefined;
+}
+
 /** Its webhook, in lists, while that is failing or disabled. */
 export interface WebhookHealth {
   /**
@@ -5483,6 +5727,11 @@ export interface ErrorStatuses {
   readonly LEASE_OVER: 409;
   /** The webhook is disabled: nothing is posted to its receiver until it is enabled. */
   readonly WEBHOOK_DISABLED: 409;
+  /**
+   * The settings of the webhook have no URL yet, and its own headers are for the origin of
+   * that URL alone: set it first.
+   */
+  readonly WEBHOOK_URL_MISSING: 409;
   /** The webhook is not disabled, so there is nothing to enable. */
   readonly WEBHOOK_ENABLED: 409;
   /**

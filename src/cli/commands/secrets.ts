@@ -3,11 +3,9 @@
  * input, from a variable or from the person at the terminal, and is never shown.
  */
 import Type from 'typebox';
-import type { CommandContext } from '../command.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
-import { UsageError } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
-import { askSecret, secretOf } from '../terminal/secret-input.ts';
+import { secretFor } from '../terminal/secret-input.ts';
 
 const INTEGRATION = { help: 'name of the integration' } as const;
 const NAME = { help: 'name of the secret, as the manifest declares it' } as const;
@@ -61,31 +59,11 @@ const set: Command = defineCommand({
   async run(context, { integration, name, fromEnv }) {
     const { output, client, signal } = context;
     const annex = await client();
-    const value = await valueFor(context, name, fromEnv);
+    const value = await secretFor(context, name, fromEnv);
     await annex.secrets.set(integration, { [name]: value }, { signal });
     output.result({ integration, secret: name }, () => output.line(`${name} of ${integration} is set.`));
   },
 });
-
-async function valueFor(
-  context: CommandContext,
-  name: string,
-  variable: string | undefined,
-): Promise<string> {
-  const { env, stdin, isTerminal, output } = context;
-  if (variable !== undefined) {
-    const value = env[variable];
-    if (value === undefined || value === '') throw new UsageError(`The variable ${variable} has no value.`);
-    return value;
-  }
-  const value = isTerminal.stdin
-    ? await askSecret(stdin, (text) => output.ask(text), `Value of ${name}: `)
-    : await secretOf(stdin);
-  if (value !== '') return value;
-  throw new UsageError(`There is no value for ${name}.`, {
-    hint: 'Send it on standard input, or name a variable with --from-env.',
-  });
-}
 
 const remove: Command = defineCommand({
   name: 'remove',

@@ -1,5 +1,6 @@
 /**
- * `annex webhook`: the state of a webhook, its signing secret, and a test of its receiver. Each
+ * `annex webhook`: the state of a webhook, its signing secret, its own headers, and a test of its
+ * receiver. Each
  * webhook is of one target: an installation, or its part in a space or a site.
  */
 import Type from 'typebox';
@@ -8,6 +9,8 @@ import type {
   EnabledWebhook,
   Replayed,
   Webhook,
+  WebhookHeaders,
+  WebhookHeadersToSet,
   WebhookSecret,
   WebhookTest,
   WholeWebhook,
@@ -15,8 +18,9 @@ import type {
 import { standardSecret } from '../../model/signature.ts';
 import type { CommandContext } from '../command.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
-import { EXIT } from '../terminal/failure.ts';
+import { EXIT, UsageError } from '../terminal/failure.ts';
 import { type Output, paint } from '../terminal/output.ts';
+import { secretFor } from '../terminal/secret-input.ts';
 import { OUTCOMES_WAIT_MS, outcomesOf, rowOf, TITLES } from '../traffic/deliveries.ts';
 import {
   findInstallation,
@@ -101,6 +105,74 @@ const rotate: Command = defineCommand({
     showSecret(context.output, rotated, standard);
   },
 });
+
+const headers: Command = defineCommand({
+  name: 'headers',
+  summary: 'show, set or remove the headers of your own that a webhook sends',
+  description: [
+    'Shows the names. With --set, replaces all headers by the lines of standard input, as "X-Key: value"; with --bearer or --basic, by an Authorization whose token, or user:password, is read there. At a terminal it is asked for, and not shown.',
+    'Requests carry them to the origin that the URL of the webhook has now, and to no other: after a change to another one, set them again. The values are sealed and never shown.',
+  ],
+  arguments: { installation: INSTALLATION },
+  options: {
+    ...PLACE,
+    set: { help: 'set the headers of the lines that are read' },
+    bearer: { help: 'set the token that is read, as Authorization: Bearer' },
+    basic: { help: 'set the user:password that is read, as Authorization: Basic' },
+    delete: { help: 'remove them all' },
+    fromEnv: { value: 'variable', help: 'read the value of this variable, not standard input' },
+  },
+  examples: [
+    { line: 'annex webhook headers hooks --site docs', does: 'see the names' },
+    { line: 'annex webhook headers hooks --site docs --set < headers.txt', does: 'take them from a file' },
+    {
+      line: 'annex webhook headers hooks --site docs --bearer --from-env RECEIVER_TOKEN',
+      does: 'send a token, taken from a variable',
+    },
+  ],
+  json: Type.Object({ names: Type.Array(Type.String()), origin: Type.Optional(Type.String()) }),
+  async run(context, { installation, set, bearer, basic, delete: removes, fromEnv, ...place }) {
+    const ways = [set && 'set', bearer && 'bearer', basic && 'basic', removes && 'delete'].filter(Boolean);
+    if (ways.length > 1) throw new UsageError(`--${ways[0]} and --${ways[1]} exclude each other.`);
+    const { output, signal } = context;
+    const [client, target] = await webhookOf(context, installation, place);
+    const path = `${target}/webhook-headers`;
+    const options = { signal };
+    let shown: WebhookHeaders = { names: [] };
+    if (removes) await client.request('DELETE', path, { options });
+    else if (ways.length === 0) shown = await client.request('GET', path, { options });
+    else {
+      const what = basic ? 'user:password' : bearer ? 'the token' : 'the headers';
+      const text = await secretFor(context, what, fromEnv);
+      const body = basic ? basicOf(text) : bearer ? { bearer: text } : { headers: linesOf(text) };
+      shown = await client.request('PUT', path, { body, options });
+    }
+    output.result(shown, () => {
+      const { names, origin } = shown;
+      for (const name of names) output.line(name);
+      if (names.length === 0) output.talk('The webhook sends no headers of your own.');
+      else output.talk(`Sent to ${origin}.`);
+    });
+  },
+});
+
+function basicOf(text: string): WebhookHeadersToSet {
+  const [, username, password] = /^([^:]*):(.*)$/s.exec(text) ?? [];
+  if (username !== undefined && password !== undefined) return { basic: { username, password } };
+  throw new UsageError('There is no colon between user and password.');
+}
+
+const linesOf = (text: string) =>
+  text
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '')
+    .map((line, index) => {
+      const [, name, value] = /^([^:]*):\s*(.*)$/s.exec(line) ?? [];
+      // Without the line, which may be a secret.
+      if (name === undefined || value === undefined)
+        throw new UsageError(`Line ${index + 1} is no header, as "X-Key: value".`);
+      return { name, value: value.trimEnd() };
+    });
 
 const test: Command = defineCommand({
   name: 'test',
@@ -329,12 +401,12 @@ function showSecret(output: Output, shown: WebhookSecret, isStandard: boolean | 
 
 export const webhook: CommandGroup = {
   name: 'webhook',
-  summary: 'the state and the secret of a webhook, and a test of its receiver',
+  summary: 'the state, the secret and the headers of a webhook, and a test of its receiver',
   description: [
     'A webhook belongs to an installation, or to its part in a space or a site: name that with --space or --site.',
   ],
   examples: [
     { line: 'annex webhook test hooks --site docs', does: 'see whether the receiver gets a test event' },
   ],
-  commands: [list, show, disable, enable, secret, rotate, test],
+  commands: [list, show, disable, enable, secret, rotate, headers, test],
 };

@@ -8,6 +8,40 @@ import { Failure, UsageError } from './failure.ts';
 const CHARS_MAX = 65_536;
 const [INTERRUPT, END, ENTER, LINE_FEED, DELETE, BACKSPACE] = ['\x03', '\x04', '\r', '\n', '\x7f', '\b'];
 
+/** What of a command's context is read from. */
+interface Sources {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: Readable;
+  readonly isTerminal: { readonly stdin: boolean };
+  readonly output: { ask(text: string): void };
+}
+
+/**
+ * A secret for a command.
+ *
+ * @param name of what is read, for people
+ * @param variable whose value is taken in place of standard input
+ * @throws UsageError if there is none
+ */
+export async function secretFor(
+  { env, stdin, isTerminal, output }: Sources,
+  name: string,
+  variable: string | undefined,
+): Promise<string> {
+  if (variable !== undefined) {
+    const value = env[variable];
+    if (value === undefined || value === '') throw new UsageError(`The variable ${variable} has no value.`);
+    return value;
+  }
+  const value = isTerminal.stdin
+    ? await askSecret(stdin, (text) => output.ask(text), `Value of ${name}: `)
+    : await secretOf(stdin);
+  if (value !== '') return value;
+  throw new UsageError(`There is no value for ${name}.`, {
+    hint: 'Send it on standard input, or name a variable with --from-env.',
+  });
+}
+
 /** All of a stream as text, without the line ends at its end. */
 export async function secretOf(stdin: Readable): Promise<string> {
   let text = '';

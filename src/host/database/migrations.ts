@@ -8,6 +8,7 @@ import type { Migration } from 'kysely/migration';
 import {
   addAttemptReasons,
   addTokenColumns,
+  addWebhookHeaders,
   createEventTypes,
   createLostConnections,
   createOrganizations,
@@ -32,6 +33,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '034-installation-lists': { up: indexInstallations },
   '035-tokens': { up: addTokenColumns },
   '036-organizations': { up: createOrganizations },
+  '037-webhook-headers': { up: addWebhookHeaders },
 };
 
 /** The last migration of the development before the first release: it led to the same tables. */

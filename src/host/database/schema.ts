@@ -531,3 +531,7 @@ export async function addTokenColumns(db: Kysely<unknown>): Promise<void> {
 /** Why a receiver had no answer (docs/contract/webhooks.md#outcomes). */
 export const addAttemptReasons = (db: Kysely<unknown>): Promise<void> =>
   db.schema.alterTable('delivery_attempts').addColumn('reason', 'text').execute();
+
+/** Headers of their owner's own, of webhooks (docs/contract/webhooks.md#own-headers). */
+export const addWebhookHeaders = (db: Kysely<unknown>): Promise<void> =>
+  db.schema.alterTable('webhook_secrets').addColumn('sealed_headers', 'text').execute();

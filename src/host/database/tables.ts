@@ -320,7 +320,7 @@ export interface Tables {
     /** When the next page is. */
     due_at: number;
   };
-  /** Signing secrets of targets' webhooks (docs/contract/webhooks.md#secret). */
+  /** Signing secrets and own headers of targets' webhooks (docs/contract/webhooks.md#secret). */
   webhook_secrets: {
     installation_id: string;
     level: Level;
@@ -330,6 +330,8 @@ export interface Tables {
     sealed_previous: string | null;
     previous_until: number | null;
     updated_at: number;
+    /** JSON of `OwnHeaders`. */
+    sealed_headers: string | null;
   };
   /** Targets whose account has to be connected again (docs/contract/notices.md). */
   lost_connections: {

@@ -47,7 +47,7 @@ export interface Posting {
 export interface WebhookDeliveryDeps extends Posting {
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly claims: Pick<DeliveryClaims, 'keepPayload'>;
-  readonly secrets: Pick<WebhookSecrets, 'signing'>;
+  readonly secrets: Pick<WebhookSecrets, 'posting'>;
   readonly webhookClient: Pick<WebhookClient, 'post'>;
   readonly limits: Pick<Limits, 'webhookPayloadBytes'>;
   limitMet(name: LimitName): void;
@@ -133,7 +133,7 @@ export class WebhookDelivery {
     const { claim } = delivery;
     const target = installedName(claim.target);
     if (target === undefined) throw new Error('A webhook without an installation to sign it for.');
-    const signing = await secrets.signing(target);
+    const { secrets: signing, own } = await secrets.posting(target);
     if (delivery.isAbandoned) return LOST;
     // A node that lost the database cannot renew its leases: another node may have the delivery.
     if (wallNow() >= delivery.claimedUntil) return LOST;
@@ -144,6 +144,7 @@ export class WebhookDelivery {
     const result = await webhookClient.post({
       url: destination,
       headers,
+      own,
       body,
       // Attack: a target takes the connections of another one to the same receiver. Each endpoint
       // has its own.
@@ -151,7 +152,12 @@ export class WebhookDelivery {
       generation: claim.generation,
     });
     const ending = deliveryOutcome(result, wallNow(), delivery.schedule);
-    return attemptedWith(result, ending, withoutQuery(destination));
+    // Attack: a receiver that repeats the request, whose answer many may read.
+    const shown =
+      own === undefined || result.kind !== 'answered'
+        ? result
+        : { ...result, response: own.redactor.redact(result.response) };
+    return attemptedWith(shown, ending, withoutQuery(destination));
   }
 }
 

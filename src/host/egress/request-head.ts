@@ -3,7 +3,7 @@
  * which the tenant could change the framing.
  */
 
-import { HOP_BY_HOP } from '../../model/hop-by-hop.ts';
+import { isHostOwned } from '../../model/hop-by-hop.ts';
 import { EgressError, overLimit } from './egress-error.ts';
 
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
@@ -13,14 +13,6 @@ const TOKEN = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
 const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 /** Fetch, "forbidden method": CONNECT opens a tunnel of a proxy, the others mirror credentials. */
 const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
-/** Set by the host alone: framing, the connection, and the site behind an address. */
-const HOST_OWNED: ReadonlySet<string> = new Set([
-  ...HOP_BY_HOP,
-  'content-length',
-  'expect',
-  'host',
-  'http2-settings',
-]);
 /**
  * Sent unless the tenant sets them. Brotli is decoded but not requested: each answer costs 16 MiB.
  */
@@ -66,5 +58,3 @@ export const productHeaders = (headers: HeaderPairs): string[] =>
   headers
     .filter(([name]) => name.toLowerCase() === 'content-length' || !isHostOwned(name.toLowerCase()))
     .flat();
-
-const isHostOwned = (name: string): boolean => HOST_OWNED.has(name) || name.startsWith('proxy-');

@@ -16,7 +16,7 @@ export const AUDIT_ACTIONS = [
   ...(['installation.create', 'installation.edit', 'installation.pause', 'installation.resume'] as const),
   ...(['installation.delete', 'token.create', 'token.revoke', 'token.recover'] as const),
   ...(['delivery.redeliver', 'delivery.replay', 'delivery.cancel'] as const),
-  ...(['webhook.disable', 'webhook.enable'] as const),
+  ...(['webhook.disable', 'webhook.enable', 'webhook.headers'] as const),
   ...(['event-type.declare', 'event-type.change', 'event-type.delete'] as const),
   ...(['webhook.reveal', 'webhook.rotate', 'webhook.test', 'statement-keys.rotate'] as const),
   ...(['organization.declare', 'organization.change', 'organization.delete'] as const),

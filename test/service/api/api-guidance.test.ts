@@ -146,8 +146,9 @@ test('optional bodies are described as optional, all others as required', async 
   const places = ['/spaces/{space}', '/sites/{site}'].map((place) => `${at}${place}`);
   expect(optional.map(([path]) => path).sort()).toEqual(
     [
-      ...[at, ...places].flatMap((target) => [`${target}/webhook-test`, `${target}/ui-tokens`]),
-      ...places.flatMap((target) => [`${target}/webhook/disable`, `${target}/webhook/enable`]),
+      ...[at, ...places].flatMap((target) =>
+        ['webhook-test', 'webhook/disable', 'webhook/enable', 'ui-tokens'].map((end) => `${target}/${end}`),
+      ),
       ...[integration, at].map((owner) => `${owner}/storage/{key}/increment`),
       '/v1/statement-keys/rotate',
     ].sort(),

@@ -24,7 +24,7 @@ export default createIntegration({
 });`;
 const PROPERTIES = 'note: { type: string }, oauth_credentials: { type: button, callback_url: /oauth }';
 const webhook = (event: string) =>
-  `receiver: { type: string }, events: { type: string, multiple: true, enum: [${event}], default: [${event}] }`;
+  `receiver: { type: string, default: 'https://receiver.example/in' }, events: { type: string, multiple: true, enum: [${event}], default: [${event}] }`;
 const manifest = (secrets: string) => `
 target: all
 secrets: ${secrets}
@@ -117,6 +117,16 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
       ...{ route: `POST ${route}/webhook-secret/rotate`, action: 'webhook.rotate', about },
       refused: ['POST', `${path}/webhook-secret/rotate`, { json: { secret: 'hush-short' } }],
       change: ['POST', `${path}/webhook-secret/rotate`, { json: { secret: 'hush-hush-hush-hush-hush' } }],
+    },
+    {
+      ...{ route: `PUT ${route}/webhook-headers`, action: 'webhook.headers', about },
+      refused: ['PUT', `${path}/webhook-headers`, { json: { bearer: 'hush hush' } }],
+      change: ['PUT', `${path}/webhook-headers`, { json: { bearer: 'hush-hush-hush' } }],
+    },
+    {
+      ...{ route: `DELETE ${route}/webhook-headers`, action: 'webhook.headers', about },
+      refused: ['DELETE', `${path}/webhook-headers?now=1`],
+      change: ['DELETE', `${path}/webhook-headers`],
     },
     {
       ...{ route: `POST ${route}/webhook/disable`, action: 'webhook.disable', about },
@@ -333,7 +343,7 @@ const ASKING = [
   // What code keeps changes with its calls.
   /^(PUT|POST) .*\/storage\//,
   // An organization as a whole has no webhook.
-  /\/installations\/\{id\}\/webhook-/,
+  /\/installations\/\{id\}\/webhook[-/]/,
 ];
 /** The one read that is audited: it shows a secret. */
 const SHOWING = /^GET .*\/\{(space|site)\}\/webhook-secret$/;

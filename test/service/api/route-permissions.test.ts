@@ -97,8 +97,6 @@ const TABLE: Record<string, string> = {
   ...webhook('/v1/integrations/{name}/installations/{id}', 'FFFF'),
   ...webhook('/v1/integrations/{name}/installations/{id}/spaces/{space}', 'FF--'),
   ...webhook('/v1/integrations/{name}/installations/{id}/sites/{site}', 'FF--'),
-  ...webhookHealth('space'),
-  ...webhookHealth('site'),
   'GET /v1/webhooks': '+++++ FFFF',
   ...storage('/v1/integrations/{name}/installations/{id}', ['++++- ++--', '++-+- ++--', '++--']),
   // Installations share what their integration keeps.
@@ -128,15 +126,12 @@ function webhook(path: string, runtime: 'FFFF' | 'FF--'): Record<string, string>
     [`GET ${path}/webhook-secret`]: `++-+- ${runtime} edits`,
     [`POST ${path}/webhook-secret/rotate`]: `++-+- ${runtime} edits`,
     [`POST ${path}/webhook-test`]: `++-+- ${runtime} edits`,
-  };
-}
-
-function webhookHealth(level: 'space' | 'site'): Record<string, string> {
-  const path = `/v1/integrations/{name}/installations/{id}/${level}s/{${level}}/webhook`;
-  return {
-    [`GET ${path}`]: '++-+- FFFF',
-    [`POST ${path}/disable`]: '++-+- FFFF edits',
-    [`POST ${path}/enable`]: '++-+- FFFF edits',
+    [`GET ${path}/webhook-headers`]: '++-+- FFFF',
+    [`PUT ${path}/webhook-headers`]: '++-+- FFFF edits',
+    [`DELETE ${path}/webhook-headers`]: '++-+- FFFF edits',
+    [`GET ${path}/webhook`]: '++-+- FFFF',
+    [`POST ${path}/webhook/disable`]: '++-+- FFFF edits',
+    [`POST ${path}/webhook/enable`]: '++-+- FFFF edits',
   };
 }
 
@@ -218,7 +213,10 @@ const bodyOf = (route: string): unknown => {
   if (route.endsWith('/credentials/lost')) return { lease: 'none' };
   if (route.endsWith('/ui-tokens')) return {};
   if (/^PATCH .*\/configuration$/.test(route)) return { configuration: {} };
-  if (route.endsWith('/lease') || /\/webhook(-test|-secret\/rotate|\/disable|\/enable)$/.test(route))
+  if (
+    route.endsWith('/lease') ||
+    /^P.*\/webhook(-test|-headers|-secret\/rotate|\/disable|\/enable)$/.test(route)
+  )
     return {};
   if (route === 'POST /v1/deliveries/replay') return { installation: mine?.id };
   if (route.endsWith('/visitor-authentication')) return {};

@@ -146,10 +146,12 @@ describe('the secret of a target', () => {
     await store.webhookSecrets.rotate(space, { overlapMs: MINUTE_MS }, OPERATOR);
     const signing = await store.webhookSecrets.signing(space);
     expect(signing[1]).toBe(own);
-    await store.webhookSecrets.signing(site);
+    const headers = [{ name: 'X-Key', value: 'the key of a receiver' }];
+    await store.webhookSecrets.setHeaders(site, { headers, url: 'https://receiver.example' }, OPERATOR);
     await store.close();
     const text = await storedText(folder);
-    for (const secret of signing) expect(text).not.toContain(secret);
+    for (const secret of [...signing, 'the key of a receiver', 'receiver.example'])
+      expect(text).not.toContain(secret);
 
     const again = await openStore(storeOptions(folder));
     onTestFinished(() => again.close());

@@ -43,12 +43,15 @@ async function filledFolder(): Promise<string> {
   await store.installations.installBelow({ installationId, ...SPACE, externalIds: [] }, OPERATOR);
   await store.webhookSecrets.rotate({ installationId, ...SPACE }, { secret: FORMER }, OPERATOR);
   await store.webhookSecrets.rotate({ installationId, ...SPACE }, { overlapMs: 60_000 }, OPERATOR);
+  await store.webhookSecrets.setHeaders({ installationId, ...SPACE }, HEADERS, OPERATOR);
   await store.storage.change(await storageOf(store, installationId), 'kept', STORED, DEFAULT_LIMITS);
   const gone = await setUp(store, 'gone');
   await store.installations.uninstall(gone, OPERATOR);
   await store.close();
   return folder;
 }
+
+const HEADERS = { url: 'https://example.com/in', headers: [{ name: 'X-Key', value: 'hush' }] };
 
 /** A value that code has stored. */
 const STORED = { do: 'put', value: { kind: 'json', text: '"kept"' }, valueBytes: 6 } as const;
@@ -142,7 +145,8 @@ test('after a new first key the next start reseals all values, and reports when 
     oauth_credentials: { access_token: 'token of acme' },
   });
   const posting = { installationId: target?.installationId ?? '', ...SPACE };
-  expect(await again.webhookSecrets.signing(posting)).toEqual([expect.any(String), FORMER]);
+  const carried = { secrets: [expect.any(String), FORMER], own: { headers: { 'x-key': 'hush' } } };
+  expect(await again.webhookSecrets.posting(posting)).toMatchObject(carried);
   const area = await storageOf(again, posting.installationId);
   expect(await again.storage.get(area, 'kept')).toMatchObject({ text: '"kept"' });
   const gone = await goneTargets(again);

@@ -10,6 +10,7 @@
 import { isIP, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import type { Limits } from '../../../limits.ts';
+import type { SentHeaders } from '../../../model/own-headers.ts';
 import { ConnectionPools, targetOf } from '../connection-pools.ts';
 import {
   type ClientCertificate,
@@ -35,6 +36,8 @@ export interface Post {
   readonly url: string;
   /** Set by the host alone; nothing in it is from a tenant. */
   readonly headers: Record<string, string>;
+  /** Headers of the owner of the webhook, by name in lower case; those of the host count first. */
+  readonly own?: SentHeaders | undefined;
   readonly body: Uint8Array;
   /** Endpoint of the delivery: owners share no connections. */
   readonly owner: string;
@@ -152,13 +155,22 @@ export class WebhookClient {
     await this.#connections.close();
   }
 
+  /** Scope of credentials: an origin, or one endpoint of this service, whose tenants share one. */
+  #realmOf(url: URL | null): string | undefined {
+    return url === null ? undefined : (this.#deps.findLoopback(url)?.realm ?? url.origin);
+  }
+
   async #send({ url, path, loopback }: Receiver, post: Post): Promise<PostResult> {
-    const { headers, body, owner, generation = 0 } = post;
+    const { own, body, owner, generation = 0 } = post;
     const { limits, after } = this.#deps;
     const lease = this.#connections.lease(owner, url, loopback && { loopback, depth: DEPTH, generation });
     const { promise, resolve } = Promise.withResolvers<PostResult>();
     const answer = new ReceiverAnswer(limits, url.origin, resolve);
     const cancel = after(limits.webhookMs, () => answer.expire());
+    // Attack: a URL that is changed, by its code or in the settings, to get the credentials of another
+    // receiver.
+    const isTheirs = own !== undefined && this.#realmOf(URL.parse(own.url)) === this.#realmOf(url);
+    const headers = isTheirs ? { ...own.headers, ...post.headers } : post.headers;
     // undici sends a POST once, and no other on the same connection before the answer.
     lease.pool.dispatch({ method: 'POST', path, headers, body }, answer);
     try {

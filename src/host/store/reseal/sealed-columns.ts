@@ -85,6 +85,12 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     place: (row) => webhookSecretPlace('sealed_previous', targetOf(row)),
   },
   {
+    table: 'webhook_secrets',
+    column: 'sealed_headers',
+    key: TARGET_KEY,
+    place: (row) => webhookSecretPlace('sealed_headers', targetOf(row)),
+  },
+  {
     table: 'statement_keys',
     column: 'sealed_key',
     key: ['kid'],

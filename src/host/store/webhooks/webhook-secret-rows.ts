@@ -1,19 +1,20 @@
 /**
- * Rows of webhook secrets (docs/contract/webhooks.md#secret): SQL and the vault, no caches and no
- * decisions.
+ * Rows of webhook secrets (docs/contract/webhooks.md#secret), with the own headers of the webhooks:
+ * SQL and the vault, no caches and no decisions.
  *
  * Each function runs in the given database or transaction.
  */
 
 import type { Selectable } from 'kysely';
 import type { TargetName } from '../../../model/installation.ts';
+import type { OwnHeaders } from '../../../model/own-headers.ts';
 import type { Database, Tables } from '../../database/tables.ts';
 import { targetKey } from '../installations/target-rows.ts';
 import type { Vault, VaultPlace } from '../vault/vault.ts';
 
-type SealedColumnName = 'sealed_secret' | 'sealed_previous';
+type SealedColumnName = 'sealed_secret' | 'sealed_previous' | 'sealed_headers';
 
-/** The place of a target's webhook secret, for the vault. */
+/** The place of a target's webhook secret, or of its headers, for the vault. */
 export const webhookSecretPlace = (
   column: SealedColumnName,
   { installationId, level, place }: TargetName,
@@ -26,6 +27,8 @@ export interface WebhookSecret {
   readonly previous?: { readonly secret: string; readonly until: number };
   /** Since when `secret` signs. */
   readonly createdAt: number;
+  /** The own headers of the webhook, for `openedHeaders`. */
+  readonly sealedHeaders?: string;
 }
 
 /**
@@ -59,7 +62,7 @@ function opened(
   row: Selectable<Tables['webhook_secrets']>,
   now: number,
 ): WebhookSecret {
-  const { sealed_previous: sealed, previous_until: until } = row;
+  const { sealed_previous: sealed, previous_until: until, sealed_headers: sealedHeaders } = row;
   const secret = vault.open(webhookSecretPlace('sealed_secret', name), row.sealed_secret);
   const isOverlapping = sealed !== null && until !== null && now < until;
   return {
@@ -68,6 +71,7 @@ function opened(
     ...(isOverlapping && {
       previous: { secret: vault.open(webhookSecretPlace('sealed_previous', name), sealed), until },
     }),
+    ...(sealedHeaders !== null && { sealedHeaders }),
   };
 }
 
@@ -104,7 +108,7 @@ export async function writeWebhookSecret(
   database: Database,
   vault: Pick<Vault, 'seal'>,
   name: TargetName,
-  { secret, previous, createdAt }: WebhookSecret,
+  { secret, previous, createdAt }: Omit<WebhookSecret, 'sealedHeaders'>,
 ): Promise<void> {
   const values = {
     sealed_secret: vault.seal(webhookSecretPlace('sealed_secret', name), secret),
@@ -118,5 +122,24 @@ export async function writeWebhookSecret(
     .insertInto('webhook_secrets')
     .values({ ...targetKey(name), ...values })
     .onConflict((conflict) => conflict.columns(['installation_id', 'level', 'place']).doUpdateSet(values))
+    .execute();
+}
+
+/** @throws if they are damaged */
+export const openedHeaders = (vault: Pick<Vault, 'open'>, name: TargetName, sealed: string): OwnHeaders =>
+  JSON.parse(vault.open(webhookSecretPlace('sealed_headers', name), sealed));
+
+/** Replaces the headers of a target that has a secret. @param headers null for none */
+export async function writeOwnHeaders(
+  database: Database,
+  vault: Pick<Vault, 'seal'>,
+  name: TargetName,
+  headers: OwnHeaders | null,
+): Promise<void> {
+  const sealed = headers && vault.seal(webhookSecretPlace('sealed_headers', name), JSON.stringify(headers));
+  await database
+    .updateTable('webhook_secrets')
+    .set({ sealed_headers: sealed })
+    .where((row) => row.and(targetKey(name)))
     .execute();
 }

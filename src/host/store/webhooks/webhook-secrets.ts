@@ -1,8 +1,9 @@
 /**
  * Webhook secrets (docs/contract/webhooks.md#secret): one for each target, made at first use,
- * revealed on request, and rotated at once or with an overlap in which both secrets sign.
+ * revealed on request, and rotated at once or with an overlap in which both secrets sign. Beside it
+ * are the own headers of the webhook, which are written and sent, and never shown.
  *
- * Sealed at rest. `signing` runs for each attempt of each webhook, so a bounded number of opened
+ * Sealed at rest. `posting` runs for each attempt of each webhook, so a bounded number of opened
  * secrets is cached. A change invalidates them after its commit and before its answer: requests
  * signed after the answer to a rotation carry the new secret. The control listener's routes
  * authorize callers.
@@ -12,7 +13,9 @@ import type { Actor } from '../../../model/actor.ts';
 import { entryCache } from '../../../model/entry-cache.ts';
 import { type RandomBytes, signingSecret } from '../../../model/identifiers.ts';
 import type { TargetName } from '../../../model/installation.ts';
+import { type OwnHeaders, type SentHeaders, secretsOfHeaders } from '../../../model/own-headers.ts';
 import { isRuntime } from '../../../model/principal.ts';
+import { Redactor } from '../../../model/redaction.ts';
 import { standardSecret } from '../../../model/signature.ts';
 import { unknownTarget } from '../../../model/unknown-name-errors.ts';
 import type { GroupCommit } from '../../database/group-commit.ts';
@@ -25,13 +28,16 @@ import { holdInstallation, readTarget, type SealedInstallation } from '../instal
 import type { Vault } from '../vault/vault.ts';
 import {
   insertWebhookSecret,
+  openedHeaders,
   readWebhookSecret,
   type WebhookSecret,
+  writeOwnHeaders,
   writeWebhookSecret,
 } from './webhook-secret-rows.ts';
 
-/** Opened secrets in the cache, of all installations together. */
+/** Opened secrets in the cache, of all installations together; headers count as their size. */
 const SECRETS_CACHED = 20_000;
+const BYTES_PER_SECRET = 256;
 
 /**
  * Installations to whose code secrets were revealed, and the number of secrets remembered for each.
@@ -69,10 +75,27 @@ export interface Rotation {
   readonly overlapMs?: number | undefined;
 }
 
-/** The opened secrets of a target, as `signing` returns them. */
+interface GuardedHeaders extends SentHeaders {
+  /** Takes their values out of what a receiver answers. */
+  readonly redactor: Pick<Redactor, 'redact' | 'bytes'>;
+}
+
+/** What the requests of a webhook carry. */
+export interface PostingSecrets {
+  /** As `signing` returns them. */
+  readonly secrets: readonly string[];
+  readonly own?: GuardedHeaders | undefined;
+}
+
+/** The opened secrets of a target, as `posting` returns them. */
 interface Opened {
+  readonly own?: GuardedHeaders;
   readonly alone: readonly [string];
   readonly both?: { readonly secrets: readonly [string, string]; readonly until: number };
+}
+
+interface Changed {
+  readonly entry: Pick<AuditEntry, 'action' | 'details'>;
 }
 
 export class WebhookSecrets {
@@ -83,7 +106,7 @@ export class WebhookSecrets {
    */
   readonly #opened = new LRUCache<string, ReadonlyMap<string, Opened>>({
     maxSize: SECRETS_CACHED,
-    sizeCalculation: ({ size }) => size,
+    sizeCalculation: sizeOf,
   });
   /**
    * Secrets revealed to an installation's code, the latest last. In memory, because isolates do not
@@ -104,9 +127,37 @@ export class WebhookSecrets {
    * @throws `INSTALLATION_UNKNOWN` if there is no such target
    */
   async signing(name: TargetName): Promise<readonly string[]> {
-    const opened = this.#openedOf(name) ?? (await this.#read(name));
-    const { alone, both } = opened;
-    return both !== undefined && this.#deps.wallNow() < both.until ? both.secrets : alone;
+    return (await this.posting(name)).secrets;
+  }
+
+  /** `signing`, with the own headers of the webhook. */
+  async posting(name: TargetName): Promise<PostingSecrets> {
+    const { alone, both, own } = this.#openedOf(name) ?? (await this.#read(name));
+    return { secrets: both !== undefined && this.#deps.wallNow() < both.until ? both.secrets : alone, own };
+  }
+
+  /** The names of the own headers, and the URL to whose origin they are sent. */
+  async headers(
+    name: TargetName,
+  ): Promise<(Pick<OwnHeaders, 'url'> & { readonly names: string[] }) | undefined> {
+    const { own } = this.#openedOf(name) ?? (await this.#read(name));
+    return own && { url: own.url, names: Object.keys(own.headers) };
+  }
+
+  /**
+   * Replaces the own headers.
+   *
+   * @param set undefined for none
+   * @throws `INSTALLATION_UNKNOWN`
+   */
+  async setHeaders(name: TargetName, set: OwnHeaders | undefined, by: Actor): Promise<void> {
+    const { vault } = this.#deps;
+    await this.#change(name, by, async (transaction, now) => {
+      await insertWebhookSecret(transaction, vault, name, { secret: this.#fresh(), createdAt: now });
+      await writeOwnHeaders(transaction, vault, name, set ?? null);
+      const names = set?.headers.map(({ name }) => name) ?? [];
+      return { entry: { action: 'webhook.headers', details: { names } } };
+    });
   }
 
   /**
@@ -114,7 +165,7 @@ export class WebhookSecrets {
    * `INSTALLATION_UNKNOWN`
    */
   reveal(name: TargetName, by: Actor): Promise<WebhookSecret> {
-    return this.#change(name, by, async (transaction, now) => {
+    return this.#changeSecret(name, by, async (transaction, now) => {
       const { vault } = this.#deps;
       await insertWebhookSecret(transaction, vault, name, { secret: this.#fresh(), createdAt: now });
       const secret = await readWebhookSecret(transaction, vault, name, { now });
@@ -129,7 +180,7 @@ export class WebhookSecrets {
    * @throws `INSTALLATION_UNKNOWN`
    */
   rotate(name: TargetName, { secret: own, overlapMs = 0 }: Rotation, by: Actor): Promise<WebhookSecret> {
-    return this.#change(name, by, async (transaction, now) => {
+    return this.#changeSecret(name, by, async (transaction, now) => {
       const { vault } = this.#deps;
       const before = await readWebhookSecret(transaction, vault, name, { now, use: 'toReplace' });
       const fresh = own ?? this.#fresh();
@@ -205,39 +256,46 @@ export class WebhookSecrets {
     const { database, vault, commits, wallNow } = this.#deps;
     const now = wallNow();
     const found = await readWebhookSecret(database, vault, name, { now });
-    if (found !== undefined) return openedOf(found);
+    if (found !== undefined) return openedOf(vault, name, found);
     const made = await commits.run(async (transaction) => {
       await insertWebhookSecret(transaction, vault, name, { secret: this.#fresh(), createdAt: now });
       return readWebhookSecret(transaction, vault, name, { now });
     });
     if (made === undefined) throw unknownTarget(name);
-    return openedOf(made);
+    return openedOf(vault, name, made);
+  }
+
+  async #changeSecret(
+    name: TargetName,
+    by: Actor,
+    work: (transaction: Database, now: number) => Promise<Changed & { readonly secret: WebhookSecret }>,
+  ): Promise<WebhookSecret> {
+    const { secret } = await this.#change(name, by, work);
+    if (isRuntime(by.principal)) this.#showTo(name.installationId, secret.secret);
+    return secret;
   }
 
   /** Runs `work` and writes its audit entry in one transaction that locks the installation. */
-  async #change(
+  async #change<Result extends Changed>(
     name: TargetName,
     by: Actor,
-    work: (
-      transaction: Database,
-      now: number,
-    ) => Promise<{ secret: WebhookSecret; entry: Pick<AuditEntry, 'action' | 'details'> }>,
-  ): Promise<WebhookSecret> {
+    work: (transaction: Database, now: number) => Promise<Result>,
+  ): Promise<Result> {
     const { database, wallNow, auditIds } = this.#deps;
-    const secret = await inTransaction(database, async (transaction) => {
+    const changed = await inTransaction(database, async (transaction) => {
       const now = wallNow();
       const target = await hold(transaction, name);
-      const { secret, entry } = await work(transaction, now);
+      const result = await work(transaction, now);
+      const { entry } = result;
       const { installationId, level, place, organization, integration } = target;
       const about = { organization, integration, target: { installationId, level, place } };
       const id = auditIds.next(now);
       await insertAudit(transaction, { id, at: now, by, entry: { ...entry, ...about } });
       await announce(transaction, 'webhookSecrets', installationId);
-      return secret;
+      return result;
     });
     this.forgetInstallation(name.installationId);
-    if (isRuntime(by.principal)) this.#showTo(name.installationId, secret.secret);
-    return secret;
+    return changed;
   }
 
   #fresh(): string {
@@ -253,7 +311,25 @@ async function hold(transaction: Database, name: TargetName): Promise<SealedInst
   return target;
 }
 
-const openedOf = ({ secret, previous }: WebhookSecret): Opened => ({
+const openedOf = (
+  vault: Pick<Vault, 'open'>,
+  name: TargetName,
+  { secret, previous, sealedHeaders }: WebhookSecret,
+): Opened => ({
   alone: [secret],
   ...(previous && { both: { secrets: [secret, previous.secret], until: previous.until } }),
+  ...(sealedHeaders !== undefined && { own: guarded(openedHeaders(vault, name, sealedHeaders)) }),
 });
+
+const guarded = ({ headers, url }: OwnHeaders): GuardedHeaders => ({
+  headers: Object.fromEntries(headers.map(({ name, value }) => [name.toLowerCase(), value])),
+  url,
+  redactor: new Redactor(secretsOfHeaders(headers)),
+});
+
+/** How many secrets the opened ones of an installation count as. */
+function sizeOf(opened: ReadonlyMap<string, Opened>): number {
+  let size = 0;
+  for (const { own } of opened.values()) size += 1 + Math.ceil((own?.redactor.bytes ?? 0) / BYTES_PER_SECRET);
+  return size;
+}

@@ -1,4 +1,4 @@
-/** `annex webhook`: its state and secret, and a test of its receiver; and `annex notices`. */
+/** `annex webhook`: its state, secret and headers, and a test of its receiver; and `annex notices`. */
 import type { CommandCase } from '../command-case.ts';
 import type { CommandWorld } from '../command-world.ts';
 import { at, noName, notInstalled, nowhere, refused, strange } from '../traffic-world.ts';
@@ -114,6 +114,49 @@ export const WEBHOOK_CASES: readonly CommandCase[] = [
         run: (world) => at(world, ['webhook', 'rotate', 'webhook', '--site', 'docs', '--overlap', '8d']),
         code: 1,
         says: /overlapSeconds/,
+      },
+    ],
+  },
+  {
+    command: 'webhook headers',
+    success: async (world) => ({
+      ...(await at(world, ['webhook', 'headers', 'webhook', '--site', 'docs', '--set'])),
+      stdin: 'X-Key: value\r\nAuthorization: Bearer token\n',
+    }),
+    shows: /^x-key\nauthorization\n$/,
+    failures: [
+      ...ofPlace('headers'),
+      refused(
+        'two ways to set them',
+        ['webhook', 'headers', 'webhook', '--site', 'docs', '--bearer', '--basic'],
+        /--bearer and --basic exclude each other/,
+      ),
+      {
+        title: 'a line that is no header, which is not shown',
+        run: async (world) => ({
+          ...(await at(world, ['webhook', 'headers', 'webhook', '--site', 'docs', '--set'])),
+          stdin: 'X-Key: value\nhush',
+        }),
+        code: 2,
+        says: /Line 2 is no header, as "X-Key: value"\./,
+      },
+      {
+        title: 'a user without a password',
+        run: async (world) => ({
+          ...(await at(world, ['webhook', 'headers', 'webhook', '--site', 'docs', '--basic'])),
+          stdin: 'user',
+        }),
+        code: 2,
+        says: /no colon/,
+      },
+      {
+        title: 'a header that is not for users',
+        run: async (world) => ({
+          ...(await at(world, ['webhook', 'headers', 'webhook', '--site', 'docs', '--set'])),
+          stdin: 'Host: other.example',
+        }),
+        code: 1,
+        says: /The header Host is set by the service alone/,
       },
     ],
   },

@@ -2,8 +2,10 @@
  * Webhooks of targets: `…/webhook-secret` reads and rotates the signing secret
  * (docs/contract/webhooks.md#secret), and `…/webhook-test` sends a test event to one target, so
  * that a user sees whether the receiver gets it (docs/contract/webhooks.md#test-events).
- * `…/webhook` shows whether the webhook is healthy, and disables and enables it
- * (docs/contract/webhooks.md#health); `/v1/webhooks` lists those that are not.
+ * `…/webhook-headers` sets headers of one's own, whose values are never shown
+ * (docs/contract/webhooks.md#own-headers). `…/webhook` shows whether the webhook is healthy, and
+ * disables and enables it (docs/contract/webhooks.md#health); `/v1/webhooks` lists those that are
+ * not.
  *
  * For principals that may install the target, and for code of a call for it, whose component shows
  * the secret to a user. As on all routes here, answers carry `no-store`. Each use is an audit
@@ -18,6 +20,18 @@ import type { WebhookEventType } from '../../../../model/example-event.ts';
 import { wholeInstallation } from '../../../../model/installation.ts';
 import { LEVELS, type Level } from '../../../../model/level.ts';
 import { WEBHOOK_EVENT_TYPES, type WebhookDeclaration } from '../../../../model/manifest/webhook.ts';
+import {
+  BASIC_USER,
+  BEARER,
+  basicAuthorization,
+  HEADER_NAME,
+  HEADER_NAME_CHARS_MAX,
+  HEADER_VALUE,
+  HEADER_VALUE_CHARS_MAX,
+  OWN_HEADERS_MAX,
+  type OwnHeader,
+  ownHeadersFault,
+} from '../../../../model/own-headers.ts';
 import { maySeeWebhookSecret } from '../../../../model/principal.ts';
 import { HEADER_PREFIX, type SignatureScheme, standardSecret } from '../../../../model/signature.ts';
 import type { Target } from '../../../../model/target.ts';
@@ -51,6 +65,7 @@ import {
   visibleTarget,
 } from './targets.ts';
 
+const NO_CONTROLS = '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$';
 /** Characters of a note about a webhook that is disabled. */
 const NOTE_CHARS_MAX = 200;
 
@@ -148,6 +163,110 @@ const secretRoutes = (level: Level) => [
   }),
 ];
 
+const HeaderText = (pattern: RegExp, maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, pattern: pattern.source });
+
+/** Characters of a user name and of a password; together they are a value in base64. */
+const CREDENTIAL_CHARS_MAX = 512;
+
+const HeadersBody = closed('WebhookHeadersToSet', {
+  headers: optional(
+    Type.Array(
+      closed('WebhookHeader', {
+        name: HeaderText(HEADER_NAME, HEADER_NAME_CHARS_MAX),
+        value: HeaderText(HEADER_VALUE, HEADER_VALUE_CHARS_MAX),
+      }),
+      { maxItems: OWN_HEADERS_MAX },
+    ),
+    'Visible ASCII characters, with spaces inside a value.',
+  ),
+  basic: optional(
+    closed('BasicAuthentication', {
+      username: Type.String({ maxLength: CREDENTIAL_CHARS_MAX, pattern: BASIC_USER }),
+      password: Type.String({ maxLength: CREDENTIAL_CHARS_MAX, pattern: NO_CONTROLS }),
+    }),
+    'HTTP Basic authentication, as `Authorization`.',
+  ),
+  bearer: optional(
+    HeaderText(BEARER, HEADER_VALUE_CHARS_MAX - 'Bearer '.length),
+    'A token, as `Authorization`.',
+  ),
+});
+
+const HeadersView = named('WebhookHeaders', {
+  names: Type.Array(Type.String(), { description: 'In lower case; the values are never shown.' }),
+  origin: optional(Type.String(), 'Requests to it alone carry the headers.'),
+});
+
+/** What the routes of headers and health share: they are not for code. */
+const notForCode = (level: Level) => ({ params: TARGET_PARAMS[level], query: NoQuery });
+
+const headersRoutes = (level: Level) => [
+  route({
+    ...notForCode(level),
+    name: `${TARGET_TAGS[level]}.getWebhookHeaders`,
+    at: `GET ${TARGET_PATHS[level]}/webhook-headers`,
+    summary: `Read the names of the own headers of the webhook of ${TARGET_NOUNS[level]}`,
+    answer: HeadersView,
+    async handle(request, control) {
+      const { installation } = await webhookTarget(control, request, level);
+      return headersView(control, installation);
+    },
+  }),
+  route({
+    ...notForCode(level),
+    name: `${TARGET_TAGS[level]}.setWebhookHeaders`,
+    at: `PUT ${TARGET_PATHS[level]}/webhook-headers`,
+    summary: `Set the own headers of the webhook of ${TARGET_NOUNS[level]}`,
+    description:
+      'Replaces all of them. Requests to the origin that the URL of the webhook has now carry them; after a change to another origin they are set again.',
+    rate: countedEdit(level),
+    body: HeadersBody,
+    answer: HeadersView,
+    async handle(request, control) {
+      const { installation, webhook } = await webhookTarget(control, request, level);
+      const { headers = [], basic, bearer } = request.body;
+      const authorizations = [
+        ...(basic ? [basicAuthorization(basic.username, basic.password)] : []),
+        ...(bearer === undefined ? [] : [`Bearer ${bearer}`]),
+      ];
+      const all = [...headers, ...authorizations.map((value) => ({ name: 'Authorization', value }))];
+      const url = urlFor(all, control, installation.configuration[webhook.url]);
+      await control.webhookSecrets.setHeaders(installation, { headers: all, url }, actorOf(request));
+      return headersView(control, installation);
+    },
+  }),
+  route({
+    ...notForCode(level),
+    name: `${TARGET_TAGS[level]}.deleteWebhookHeaders`,
+    at: `DELETE ${TARGET_PATHS[level]}/webhook-headers`,
+    summary: `Remove the own headers of the webhook of ${TARGET_NOUNS[level]}`,
+    rate: countedEdit(level),
+    async handle(request, control) {
+      const { installation } = await webhookTarget(control, request, level);
+      await control.webhookSecrets.setHeaders(installation, undefined, actorOf(request));
+    },
+  }),
+];
+
+async function headersView({ webhookSecrets }: Pick<Control, 'webhookSecrets'>, installation: Installation) {
+  const set = await webhookSecrets.headers(installation);
+  return set === undefined ? { names: [] } : { names: set.names, origin: new URL(set.url).origin };
+}
+
+/**
+ * The URL to whose origin headers may be sent.
+ *
+ * @throws AnnexError REQUEST_INVALID, WEBHOOK_URL_MISSING
+ */
+function urlFor(headers: readonly OwnHeader[], control: Control, configured: unknown): string {
+  const fault = ownHeadersFault(headers, control.webhookHeaderPrefix);
+  if (fault !== undefined) throw new AnnexError('REQUEST_INVALID', fault);
+  const url = typeof configured === 'string' ? configured : '';
+  if (URL.canParse(url)) return url;
+  throw new AnnexError('WEBHOOK_URL_MISSING', 'The settings of the webhook have no URL yet: set it first.');
+}
+
 const testRoute = (level: Level) =>
   route({
     ...common(level),
@@ -208,10 +327,7 @@ const EnabledView = named('EnabledWebhook', {
 
 const DisableBody = Type.Optional(
   closed('WebhookDisabling', {
-    note: optional(
-      Type.String({ maxLength: NOTE_CHARS_MAX, pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' }),
-      'Why, for people.',
-    ),
+    note: optional(Type.String({ maxLength: NOTE_CHARS_MAX, pattern: NO_CONTROLS }), 'Why, for people.'),
   }),
 );
 
@@ -221,17 +337,9 @@ const EnableBody = Type.Optional(
   }),
 );
 
-const PLACES = ['space', 'site'] as const;
-
-/** What the routes of the health of a webhook share. */
-const ofWebhook = (level: (typeof PLACES)[number]) => ({
-  params: TARGET_PARAMS[level],
-  query: NoQuery,
-});
-
-const healthRoutes = (level: (typeof PLACES)[number]) => [
+const healthRoutes = (level: Level) => [
   route({
-    ...ofWebhook(level),
+    ...notForCode(level),
     name: `${TARGET_TAGS[level]}.getWebhook`,
     at: `GET ${TARGET_PATHS[level]}/webhook`,
     summary: `Read the state of the webhook of ${TARGET_NOUNS[level]}`,
@@ -242,7 +350,7 @@ const healthRoutes = (level: (typeof PLACES)[number]) => [
     },
   }),
   route({
-    ...ofWebhook(level),
+    ...notForCode(level),
     name: `${TARGET_TAGS[level]}.disableWebhook`,
     at: `POST ${TARGET_PATHS[level]}/webhook/disable`,
     right: 'install',
@@ -259,7 +367,7 @@ const healthRoutes = (level: (typeof PLACES)[number]) => [
     },
   }),
   route({
-    ...ofWebhook(level),
+    ...notForCode(level),
     name: `${TARGET_TAGS[level]}.enableWebhook`,
     at: `POST ${TARGET_PATHS[level]}/webhook/enable`,
     right: 'install',
@@ -312,7 +420,8 @@ const listRoute = route({
 export const WEBHOOK_ROUTES = [
   ...LEVELS.flatMap(secretRoutes),
   ...LEVELS.map(testRoute),
-  ...PLACES.flatMap(healthRoutes),
+  ...LEVELS.flatMap(headersRoutes),
+  ...LEVELS.flatMap(healthRoutes),
   listRoute,
 ];
 
