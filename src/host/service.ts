@@ -271,6 +271,7 @@ function createOutbound({ config, limits, metrics, origins, after, connect }: Ba
   const { noticeReceiver: receiver } = config;
   const notices = {
     receiver,
+    scheme: config.webhookSignature,
     client:
       receiver === undefined ? webhooks : noticeClient(receiver.url, { ...shared, proxy: undefined, after }),
   };

@@ -58,11 +58,14 @@ export const standardSecret = (secret: string): string =>
 /** Names of the headers of Standard Webhooks. */
 export const STANDARD_HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
 
+/** Id of a delivery there: its own has one dot, which would end it in the text that is signed. */
+export const standardId = (deliveryId: string): string => deliveryId.replace('.', '_');
+
 /**
  * The headers of Standard Webhooks.
  *
  * @param secrets as for `signatureHeader`
- * @param id without a dot, which would end it in the text that is signed
+ * @param id of `standardId`
  */
 export function standardHeaders(
   secrets: readonly string[],

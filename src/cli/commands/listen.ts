@@ -2,14 +2,21 @@
  * `annex listen`: forwards the webhook deliveries of an installation to a receiver on this machine.
  *
  * It follows the deliveries, reads the payload of each one that Annex has posted, and posts the
- * same bytes to the local receiver, with a signature made with the webhook's own secret. The
+ * same bytes to the local receiver, with signatures made with the webhook's own secret, by both
+ * schemes. The
  * configured receiver gets its deliveries as before: nothing is diverted.
  */
 
 import { lookup } from 'node:dns/promises';
 import Type from 'typebox';
 import type { Annex, DeliveryChange, WholeDelivery } from '../../../packages/client/src/index.ts';
-import { HEADER_PREFIX, headerNames, signatureHeader } from '../../model/signature.ts';
+import {
+  HEADER_PREFIX,
+  headerNames,
+  signatureHeader,
+  standardHeaders,
+  standardId,
+} from '../../model/signature.ts';
 import { type Command, defineCommand } from '../command.ts';
 import { UsageError } from '../terminal/failure.ts';
 import { type Output, paint } from '../terminal/output.ts';
@@ -24,7 +31,7 @@ export const listen: Command = defineCommand({
   name: 'listen',
   summary: 'forward webhook deliveries to a receiver on this machine',
   description: [
-    'Forwards each webhook delivery of an installation to a local receiver, once, with a signature of this moment by the secret of the webhook: the receiver verifies it as it does in production.',
+    'Forwards each webhook delivery of an installation to a local receiver, once, with the signatures of this moment by the secret of the webhook, of the platform and of Standard Webhooks: the receiver verifies the one that it knows, as it does in production. Headers of your own are not sent.',
     'Annex posts to the configured receiver as before. A payload exists only after Annex has posted it once. A retry is not forwarded again; a redelivery is. Each reading of the secret from the API is an entry in the audit.',
   ],
   arguments: { installation: INSTALLATION },
@@ -224,7 +231,9 @@ class LocalReceiver {
         headers: {
           'content-type': 'application/json',
           'user-agent': 'annex-listen',
+          // A receiver verifies the one that it knows.
           [names.signature]: signatureHeader([secret], atS, body),
+          ...standardHeaders([secret], { id: standardId(delivery.id), timestampS: atS }, body),
           [names.event]: delivery.type,
           [names.delivery]: delivery.id,
           [names.attempt]: String(Math.max(1, delivery.attempts)),

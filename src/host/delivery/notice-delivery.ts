@@ -6,6 +6,7 @@
  * it was written. The client is not that of webhooks: the operator names this receiver, so it may
  * be private, and the rules of egress do not apply to it.
  */
+import type { SignatureScheme } from '../../model/signature.ts';
 import { EgressPolicy } from '../egress/policy.ts';
 import { WebhookClient, type WebhookClientDeps } from '../egress/webhook/webhook-client.ts';
 import { type Attempted, type DeliveryInFlight, LOST } from './in-flight.ts';
@@ -22,6 +23,8 @@ export interface NoticeReceiver {
 export interface NoticeDeliveryDeps extends Posting {
   /** Absent where the operator has named none. */
   readonly receiver?: NoticeReceiver | undefined;
+  /** How the operator has webhooks signed. */
+  readonly scheme: SignatureScheme;
   readonly client: Pick<WebhookClient, 'post'>;
 }
 
@@ -33,13 +36,13 @@ export class NoticeDelivery {
   }
 
   async attempt(delivery: DeliveryInFlight): Promise<Attempted | typeof LOST> {
-    const { receiver, client, wallNow } = this.#deps;
+    const { receiver, client, scheme, wallNow } = this.#deps;
     const { claim } = delivery;
     // Written while there was one.
     if (receiver === undefined) return { ending: { end: 'canceled', outcome: 'no receiver' } };
     if (delivery.isAbandoned || wallNow() >= delivery.claimedUntil) return LOST;
     const body = Buffer.from(claim.eventBody, 'utf8');
-    const headers = requestHeaders(claim, { body, secrets: receiver.secrets }, this.#deps);
+    const headers = requestHeaders(claim, { body, secrets: receiver.secrets, scheme }, this.#deps);
     delivery.isPosted = true;
     const result = await client.post({ url: receiver.url, headers, body, owner: claim.endpoint });
     const ending = deliveryOutcome(result, wallNow(), delivery.schedule);

@@ -50,7 +50,7 @@ export interface DeliveryDeps extends Omit<IntakeDeps, 'store' | 'worker' | 'lim
   readonly webhookClient: Pick<WebhookClient, 'post'>;
   /** Beginning of the names of a webhook's headers. */
   readonly headerPrefix: string;
-  readonly notices: Pick<NoticeDeliveryDeps, 'receiver' | 'client'>;
+  readonly notices: Pick<NoticeDeliveryDeps, 'receiver' | 'client' | 'scheme'>;
   readonly callLog: Pick<CallLog, 'log'>;
   readonly metrics: MetricsRegistry;
   readonly limits: Limits;

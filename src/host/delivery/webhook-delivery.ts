@@ -14,6 +14,7 @@ import {
   type SignatureScheme,
   signatureHeader,
   standardHeaders,
+  standardId,
 } from '../../model/signature.ts';
 import { installedName, type Target } from '../../model/target.ts';
 import { boundedBody } from '../calls/bounded-body.ts';
@@ -176,8 +177,7 @@ export function requestHeaders(
 ): Record<string, string> {
   // Rounded down: a receiver may refuse a signature of the future.
   const timestampS = Math.floor(signingClock() / MS_PER_S);
-  // The id of the delivery has one dot, which Standard Webhooks does not allow in an id.
-  const id = claim.id.replace('.', '_');
+  const id = standardId(claim.id);
   return {
     'content-type': 'application/json',
     'content-length': String(body.byteLength),

@@ -8,10 +8,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { signatureHeader, verifySignature } from '../../../src/model/signature.ts';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  signatureHeader,
+  standardHeaders,
+  standardSecret,
+  verifySignature,
+} from '../../../src/model/signature.ts';
 import { needs } from '../../support/programs.ts';
-import { EXAMPLES, RECEIVERS, RunningReceiver } from '../../support/receivers/example-receiver.ts';
+import {
+  EXAMPLES,
+  RECEIVERS,
+  RunningReceiver,
+  STANDARD_EXAMPLE,
+} from '../../support/receivers/example-receiver.ts';
 import { DOCUMENTS } from '../../support/repository/documents.ts';
 
 const SECRET = 'kq3Yb0cGm7l1S9w2Zr5Tt8Vx4Nn6Pp0Aa1Ss2Dd3Ff4';
@@ -186,6 +196,75 @@ async function statusOfHead(url: string, bytes: number): Promise<number> {
   return Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1]);
 }
 
+describe(STANDARD_EXAMPLE.file, () => {
+  let receiver: RunningReceiver;
+  let url: string;
+  beforeAll(async () => {
+    receiver = new RunningReceiver(STANDARD_EXAMPLE, { WEBHOOK_SECRET: standardSecret(SECRET) });
+    url = await receiver.url();
+  });
+  afterAll(() => receiver?.stop());
+
+  type Signed = Record<string, string>;
+  const sign = (body: string, { id = newId(), at = now(), secrets = [SECRET] } = {}): Signed =>
+    standardHeaders(secrets, { id, timestampS: at }, Buffer.from(body));
+  const statusOf = async (body: string, headers: Signed) =>
+    (await fetch(url, { method: 'POST', body, headers })).status;
+
+  test('confirms and handles what Annex has signed, once, also during a rotation', async () => {
+    const id = newId();
+    expect(await statusOf(eventText(id), sign(eventText(id)))).toBe(200);
+    for (const secrets of [
+      [NEXT, SECRET],
+      [SECRET, NEXT],
+    ])
+      expect(await statusOf(eventText(id), sign(eventText(id), { secrets }))).toBe(200);
+    await expect.poll(() => receiver.handled(id)).toBe(1);
+  });
+
+  test.each<[string, (signed: Signed) => Signed]>([
+    ['no id', ({ 'webhook-id': _, ...others }) => others],
+    ['no time', ({ 'webhook-timestamp': _, ...others }) => others],
+    ['no signature', ({ 'webhook-signature': _, ...others }) => others],
+    ['another id', (signed) => ({ ...signed, 'webhook-id': newId() })],
+    [
+      'an id that ends in another time',
+      (signed) => {
+        const { 'webhook-id': id, 'webhook-timestamp': at } = signed;
+        return { ...signed, 'webhook-id': `${id}.${at}` };
+      },
+    ],
+    ['another time', (signed) => ({ ...signed, 'webhook-timestamp': String(now() - 1) })],
+    [
+      'another version',
+      (signed) => ({
+        ...signed,
+        'webhook-signature': String(signed['webhook-signature']).replace('v1', 'v2'),
+      }),
+    ],
+    ['another secret', () => sign(BODY, { secrets: [NEXT] })],
+    ['a time that is over', () => sign(BODY, { at: now() - 330 })],
+    ['a time to come', () => sign(BODY, { at: now() + 330 })],
+  ])('refuses %s', async (_, changed) => {
+    expect(await statusOf(BODY, changed(sign(BODY, { at: now() - 10 })))).toBe(401);
+  });
+
+  test('refuses another body, and parses none before', async () => {
+    const signed = sign(BODY);
+    expect(await statusOf(`${BODY} `, signed)).toBe(401);
+    expect(await statusOf('{', signed)).toBe(401);
+    expect(await statusOf(BODY, signed)).toBe(200);
+    expect(await statusOfHead(url, 1_048_577)).toBe(413);
+  });
+
+  test.each(['', SECRET, 'whsec_'])('does not start with the secret "%s"', async (secret) => {
+    const unset = new RunningReceiver(STANDARD_EXAMPLE, { WEBHOOK_SECRET: secret });
+    onTestFinished(() => unset.stop());
+    const { code, output } = await unset.end();
+    expect([code, output]).toEqual([1, expect.stringContaining('WEBHOOK_SECRET is not set.')]);
+  });
+});
+
 describe('verify.sh', needs('openssl'), () => {
   async function verify(header: string | undefined, body: string | Buffer, secret = SECRET) {
     const args = [join(RECEIVERS, 'verify.sh'), ...(header === undefined ? [] : [header])];
@@ -232,7 +311,9 @@ describe('docs/webhooks.md', () => {
   test('links to every receiver', () => {
     const files = readdirSync(RECEIVERS);
     expect(files.filter((file) => !page.includes(`(receivers/${file})`))).toEqual([]);
-    expect(files.sort()).toEqual([...EXAMPLES.map(({ file }) => file), 'verify.sh'].sort());
+    expect(files.sort()).toEqual(
+      [...[...EXAMPLES, STANDARD_EXAMPLE].map(({ file }) => file), 'verify.sh'].sort(),
+    );
   });
 
   test('shows a genuine request, for authors of their own verifiers', () => {

@@ -2,9 +2,10 @@
  * Notices of a service to the URL that the operator names: settings, posts and the list
  * (docs/contract/notices.md#posts).
  */
+import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ConfigError, readConfig } from '../../../src/host/config.ts';
-import { verifySignature } from '../../../src/model/signature.ts';
+import { standardSecret, verifySignature } from '../../../src/model/signature.ts';
 import { ask, codeOf } from '../../support/installation-api.ts';
 import { HttpReceiver, type Received } from '../../support/receivers/http-receiver.ts';
 import { TestService } from '../../support/service.ts';
@@ -13,13 +14,13 @@ const SECRET = 'a-secret-of-the-product-0123456789';
 const NEXT = 'the-next-secret-of-the-product-012';
 
 /** A service that tells a product on this machine, with a webhook whose receiver answers 400. */
-async function begin(status: (request: Received) => number = () => 200) {
+async function begin(status: (request: Received) => number = () => 200, more: readonly string[] = []) {
   const product = await HttpReceiver.start(status);
   const hook = await HttpReceiver.start(() => 400);
   // Webhooks may reach the machine; notices may without that.
   const flags = ['--notify-url', `${product.url}/told?key=hush`, '--webhook-http', 'allow'];
   const annex = await TestService.start({
-    flags: [...flags, '--egress-allow', hook.url.replace('http://', '')],
+    flags: [...flags, ...more, '--egress-allow', hook.url.replace('http://', '')],
     env: { ANNEX_NOTIFY_SECRET: `${SECRET},${NEXT}` },
   });
   onTestFinished(() => annex.stop());
@@ -35,6 +36,20 @@ async function begin(status: (request: Received) => number = () => 200) {
 
 const typesOf = (product: HttpReceiver) =>
   product.requests.map(({ headers }) => String(headers['x-platform-event']));
+
+test.each([
+  ['standard', false],
+  ['both', true],
+])('with the signature %s, the published verifier accepts a notice', async (scheme, isBoth) => {
+  const { product } = await begin(undefined, ['--webhook-signature', scheme]);
+  await expect.poll(() => typesOf(product)).toContain('installation.pending');
+  const { headers, body } = product.requests[0] as Received;
+  for (const secret of [SECRET, NEXT]) {
+    const verifier = new Webhook(standardSecret(secret));
+    expect(verifier.verify(body, headers as Record<string, string>)).toEqual(JSON.parse(body));
+  }
+  expect('x-platform-signature' in headers).toBe(isBoth);
+});
 
 test('a product on a private address is told, signed with both secrets', async () => {
   const { annex, here, path, product } = await begin();

@@ -301,6 +301,7 @@ export class Delivering {
     const handlers = new HandlerDelivery({ dispatch, callLog });
     const notices = new NoticeDelivery({
       ...{ receiver, client: webhookClient, wallNow, signingClock: wallNow, userAgent: USER_AGENT },
+      scheme: 'platform',
       headerNames: headerNames(HEADER_PREFIX),
     });
     const posts = new Attempts({

@@ -66,6 +66,14 @@ export const EXAMPLES: readonly Example[] = [
   },
 ];
 
+/** The one that verifies Standard Webhooks. */
+export const STANDARD_EXAMPLE: Example = {
+  language: 'Node',
+  file: 'receiver-standard.mjs',
+  prepare: () => [process.execPath, 'receiver-standard.mjs'],
+  remembers: true,
+};
+
 /** A running receiver. */
 export class RunningReceiver {
   readonly #process: ChildProcess;
