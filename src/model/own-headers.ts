@@ -15,7 +15,8 @@ const HEADERS_CHARS_MAX = 8_192;
 export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /**
  * Visible ASCII, with spaces inside. Attack: a line break, also a folded one, begins another header
- * or another request; a NUL ends the value for some receivers, and other bytes are read differently.
+ * or another request; a NUL ends the value for some receivers, and other bytes are read in other
+ * ways.
  */
 export const HEADER_VALUE = /^[!-~](?:[ -~]*[!-~])?$/;
 /** RFC 7617, section 2: a colon would end it. */

@@ -1,6 +1,6 @@
 /**
- * Own headers of webhooks (docs/contract/webhooks.md#own-headers): sent to the origin that they were
- * set for and nowhere else, sealed, and never shown.
+ * Own headers of webhooks (docs/contract/webhooks.md#own-headers): sent to the origin that they
+ * were set for and nowhere else, sealed, and never shown.
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { serve } from '../../support/http/egress.ts';

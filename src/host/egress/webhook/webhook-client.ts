@@ -167,8 +167,8 @@ export class WebhookClient {
     const { promise, resolve } = Promise.withResolvers<PostResult>();
     const answer = new ReceiverAnswer(limits, url.origin, resolve);
     const cancel = after(limits.webhookMs, () => answer.expire());
-    // Attack: a URL that is changed, by its code or in the settings, to get the credentials of another
-    // receiver.
+    // Attack: a URL that is changed, by its code or in the settings, to get the credentials of
+    // another receiver.
     const isTheirs = own !== undefined && this.#realmOf(URL.parse(own.url)) === this.#realmOf(url);
     const headers = isTheirs ? { ...own.headers, ...post.headers } : post.headers;
     // undici sends a POST once, and no other on the same connection before the answer.

@@ -1,4 +1,6 @@
-/** `annex webhook`: its state, secret and headers, and a test of its receiver; and `annex notices`. */
+/**
+ * `annex webhook`: its state, secret and headers, and a test of its receiver; and `annex notices`.
+ */
 import type { CommandCase } from '../command-case.ts';
 import type { CommandWorld } from '../command-world.ts';
 import { at, noName, notInstalled, nowhere, refused, strange } from '../traffic-world.ts';
