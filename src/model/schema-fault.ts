@@ -5,12 +5,16 @@
  * The sender reads the text. A member's name is repeated only if it has the form of a name; a value
  * never is, because it may be a secret in the wrong field.
  */
-import { EVENT_TYPE, ORGANIZATION_ID } from './identifiers.ts';
+import { EVENT_TYPE, ORGANIZATION_ID, SUBDOMAIN } from './identifiers.ts';
 import { BASIC_USER, BEARER, HEADER_NAME, HEADER_VALUE } from './own-headers.ts';
 
 /** Pattern → a description that is easier to read. */
 const PATTERNS: ReadonlyMap<string, string> = new Map([
   [ORGANIZATION_ID.source, '1 to 128 letters, digits, ".", "_" or "-", a letter or a digit first'],
+  [
+    SUBDOMAIN.source,
+    '1 to 63 lower-case letters, digits or "-", a letter or a digit at the beginning and the end',
+  ],
   ['^[A-Za-z0-9_-]+$', 'letters, digits, "_" or "-"'],
   ['^[A-Za-z0-9_.-]+$', 'letters, digits, ".", "_" or "-"'],
   ['^[A-Za-z0-9_-]{1,64}$', '1 to 64 letters, digits, "_" or "-"'],

@@ -140,7 +140,7 @@ export const TOKEN_CASES: readonly CommandCase[] = [
           env: world.env,
         }),
         code: 1,
-        says: /body\.subdomain/,
+        says: /body\.subdomain must be 1 to 63 lower-case letters/,
       },
       {
         title: 'a subdomain that another has',
