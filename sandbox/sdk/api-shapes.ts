@@ -56,6 +56,10 @@ export interface ApiIntegration {
     readonly signature?: 'platform' | 'standard' | 'both';
     /** Name of the property with the name of that scheme. */
     readonly signatureSetting?: string;
+    /** Requests per second to a receiver, at most. */
+    readonly rate?: number;
+    /** Name of the property with that number. */
+    readonly rateSetting?: string;
   };
   readonly urls: {
     /** Its record in the API. */
@@ -271,6 +275,8 @@ export interface ApiSiteInstallation {
 /** What a form for a configuration needs: the declared properties and the values. */
 export interface ApiConfigurationForm {
   readonly level: 'organization' | 'space' | 'site';
+  /** The product's word for the level, where it has one. */
+  readonly levelName?: string;
   readonly status: 'active' | 'pending' | 'paused';
   /** Component that draws the configuration, instead of a form. */
   readonly componentId?: string;

@@ -91,6 +91,8 @@ export interface Target {
   readonly webhookRetries?: RetrySchedule;
   /** The scheme by which its webhooks are signed; absent where it posts none. */
   readonly webhookSignature?: SignatureScheme;
+  /** Requests per second to its receiver, at most; unbounded where it is absent. */
+  readonly webhookRate?: number;
   /** The schedule by which failures of its code are retried; absent where these are final. */
   readonly handlerRetries?: RetrySchedule;
   /** What the service queues for it by itself; absent where there is nothing. */

@@ -5356,6 +5356,10 @@ export interface WholeIntegration {
         readonly signature?: 'platform' | 'standard' | 'both' | undefined;
         /** Name of the property with the name of that scheme. */
         readonly signatureSetting?: string | undefined;
+        /** Requests per second to a receiver, at most. */
+        readonly rate?: number | undefined;
+        /** Name of the property with that number. */
+        readonly rateSetting?: string | undefined;
       }
     | undefined;
   readonly urls: {
@@ -5435,6 +5439,10 @@ export interface WholeVersion {
         readonly signature?: 'platform' | 'standard' | 'both' | undefined;
         /** Name of the property with the name of that scheme. */
         readonly signatureSetting?: string | undefined;
+        /** Requests per second to a receiver, at most. */
+        readonly rate?: number | undefined;
+        /** Name of the property with that number. */
+        readonly rateSetting?: string | undefined;
       }
     | undefined;
   readonly script?: string | undefined;

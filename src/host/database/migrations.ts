@@ -9,6 +9,7 @@ import {
   addAttemptReasons,
   addTokenColumns,
   addWebhookHeaders,
+  addWebhookRates,
   createEventTypes,
   createLostConnections,
   createOrganizations,
@@ -34,6 +35,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '035-tokens': { up: addTokenColumns },
   '036-organizations': { up: createOrganizations },
   '037-webhook-headers': { up: addWebhookHeaders },
+  '037b-webhook-rates': { up: addWebhookRates },
 };
 
 /** The last migration of the development before the first release: it led to the same tables. */

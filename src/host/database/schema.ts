@@ -535,3 +535,7 @@ export const addAttemptReasons = (db: Kysely<unknown>): Promise<void> =>
 /** Headers of their owner's own, of webhooks (docs/contract/webhooks.md#own-headers). */
 export const addWebhookHeaders = (db: Kysely<unknown>): Promise<void> =>
   db.schema.alterTable('webhook_secrets').addColumn('sealed_headers', 'text').execute();
+
+/** When the next request of a webhook with a rate may be sent. */
+export const addWebhookRates = (db: Kysely<unknown>): Promise<void> =>
+  db.schema.alterTable('webhook_secrets').addColumn('next_post_at', 'bigint').execute();

@@ -332,6 +332,8 @@ export interface Tables {
     updated_at: number;
     /** JSON of `OwnHeaders`. */
     sealed_headers: string | null;
+    /** When the next request may be sent, of a webhook with a rate. */
+    next_post_at: number | null;
   };
   /** Targets whose account has to be connected again (docs/contract/notices.md). */
   lost_connections: {

@@ -298,8 +298,13 @@ export class DeliveryWorker {
       this.#deps.onError(error);
     }
     this.#leases.delete(delivery);
-    const { wallNow } = this.#deps;
+    const { wallNow, monotonicNow } = this.#deps;
     const { endpoint } = delivery.claim;
+    if (delivery.target !== undefined) {
+      const { intervalMs, nextAt = 0 } = delivery;
+      const notBefore = monotonicNow() + nextAt - wallNow();
+      this.#scheduler.setPace(endpoint, intervalMs === undefined ? undefined : { intervalMs, notBefore });
+    }
     if (signal !== 'none') this.#scheduler.setSlow(endpoint, wallNow() - delivery.startedAt > SLOW_MS);
     this.#scheduler.done(endpoint, signal);
     if (!delivery.isAbandoned) this.#end();

@@ -17,6 +17,8 @@ export class DeliveryInFlight {
   claimedUntil: number;
   /** The target as it is now, once it has been read. */
   target: Target | undefined;
+  /** When the next request to a receiver with a rate may be sent, in milliseconds since 1970. */
+  nextAt: number | undefined;
   /** Whether the receiver may have got the request. */
   isPosted = false;
   /** Whether the attempt has ended, and its outcome is being written. */
@@ -38,6 +40,12 @@ export class DeliveryInFlight {
     this.startedAt = now;
     this.claimedAt = claimedAt;
     this.claimedUntil = claimedAt + leaseMs;
+  }
+
+  /** Time between two requests to its receiver; undefined where that has no rate. */
+  get intervalMs(): number | undefined {
+    const rate = this.claim.kind === 'webhook' ? this.target?.webhookRate : undefined;
+    return rate && Math.ceil(1_000 / rate);
   }
 
   /** The schedule that it follows: the one of its target as it is now; of a notice, of days. */

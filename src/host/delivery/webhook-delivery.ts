@@ -8,6 +8,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { LimitName, Limits } from '../../limits.ts';
+import type { TargetName } from '../../model/installation.ts';
 import { limitSentence } from '../../model/limit-met.ts';
 import {
   type HeaderNames,
@@ -48,9 +49,11 @@ export interface Posting {
 export interface WebhookDeliveryDeps extends Posting {
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly claims: Pick<DeliveryClaims, 'keepPayload'>;
-  readonly secrets: Pick<WebhookSecrets, 'posting'>;
+  readonly secrets: Pick<WebhookSecrets, 'posting' | 'takeTurn'>;
   readonly webhookClient: Pick<WebhookClient, 'post'>;
   readonly limits: Pick<Limits, 'webhookPayloadBytes'>;
+  /** Runs a function later. @returns a function that cancels it */
+  readonly after: (ms: number, run: () => void) => () => void;
   limitMet(name: LimitName): void;
 }
 
@@ -134,6 +137,7 @@ export class WebhookDelivery {
     const { claim } = delivery;
     const target = installedName(claim.target);
     if (target === undefined) throw new Error('A webhook without an installation to sign it for.');
+    await this.#turnOf(delivery, target);
     const { secrets: signing, own } = await secrets.posting(target);
     if (delivery.isAbandoned) return LOST;
     // A node that lost the database cannot renew its leases: another node may have the delivery.
@@ -159,6 +163,17 @@ export class WebhookDelivery {
         ? result
         : { ...result, response: own.redactor.redact(result.response) };
     return attemptedWith(shown, ending, withoutQuery(destination));
+  }
+
+  /** Waits for the turn of a request to a receiver with a rate: a moment, as a rule. */
+  async #turnOf(delivery: DeliveryInFlight, name: TargetName): Promise<void> {
+    const { secrets, wallNow, after } = this.#deps;
+    const { intervalMs } = delivery;
+    if (intervalMs === undefined) return;
+    const at = await secrets.takeTurn(name, intervalMs);
+    delivery.nextAt = at + intervalMs;
+    const waitMs = at - wallNow();
+    if (waitMs > 0) await new Promise<void>((resolve) => void after(waitMs, resolve));
   }
 }
 

@@ -62,7 +62,10 @@ type OwnMembers = Pick<
   Target,
   'tenant' | 'installationId' | 'level' | 'place' | 'endpointKey' | 'organization' | 'status' | 'revision'
 > &
-  Pick<Target, 'pausedAt' | 'webhook' | 'webhookRetries' | 'webhookSignature' | 'signingSecrets'>;
+  Pick<
+    Target,
+    'pausedAt' | 'webhook' | 'webhookRetries' | 'webhookSignature' | 'webhookRate' | 'signingSecrets'
+  >;
 
 export class TargetBuilder {
   readonly #deps: TargetBuilderDeps;

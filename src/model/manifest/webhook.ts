@@ -54,6 +54,29 @@ const SCHEMES: Readonly<Record<SignatureScheme, string>> = {
   both: 'By both.',
 };
 
+/** Requests per second at most, and what an installer chooses from. */
+const RATE_MAX = 100;
+const RATES = ['1', '2', '5', '10', '20', '50', '100'] as const;
+const isRate = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 1 && (value as number) <= RATE_MAX;
+
+const rateField: Field<number> = {
+  schema: {
+    type: 'integer',
+    ...{ minimum: 1, maximum: RATE_MAX },
+    description: 'How many requests may be sent to the receiver in a second; unbounded where it is left out.',
+  },
+  read(fields, key) {
+    const value = fields.raw(key);
+    if (isRate(value)) return value;
+    fields.error(
+      key,
+      `${fields.nameOf(key)} must be a whole number of requests per second, 1 to ${RATE_MAX}.`,
+    );
+    return RATE_MAX;
+  },
+};
+
 const MEMBERS = {
   url: text('Name of the setting that holds the URL of the receiver: a `string`.'),
   eventTypes: text(
@@ -71,6 +94,10 @@ const MEMBERS = {
   signatureSetting: optional(
     text('Name of the setting by which the installer chooses `signature`: a `string` with `enum`.'),
   ),
+  rate: optional(rateField),
+  rateSetting: optional(
+    text('Name of the setting by which the installer chooses `rate`: a `string` with `enum`.'),
+  ),
 };
 
 /** Names of properties in the configurations of spaces and sites. */
@@ -85,11 +112,13 @@ export const WEBHOOK = map(
 export interface WebhookChoices {
   readonly webhookRetries?: RetrySchedule;
   readonly webhookSignature?: SignatureScheme;
+  /** Requests per second. */
+  readonly webhookRate?: number;
 }
 
-/** A choice is absent where manifest and settings leave it to the operator. */
+/** A choice is absent where manifest and settings make none. */
 export function webhookChoices(
-  { retries, retriesSetting, signature, signatureSetting }: WebhookDeclaration,
+  { retries, retriesSetting, signature, signatureSetting, rate, rateSetting }: WebhookDeclaration,
   configuration: Readonly<Record<string, unknown>>,
 ): WebhookChoices {
   const chosen = (setting: string | undefined) => {
@@ -100,7 +129,13 @@ export function webhookChoices(
   const webhookRetries = retrySchedule(chosen(retriesSetting) ?? '') ?? (retries && retrySchedule(retries));
   const named = chosen(signatureSetting);
   const webhookSignature = SIGNATURE_SCHEMES.find((scheme) => scheme === named) ?? signature;
-  return { ...(webhookRetries && { webhookRetries }), ...(webhookSignature && { webhookSignature }) };
+  const perSecond = Number(chosen(rateSetting));
+  const webhookRate = isRate(perSecond) ? perSecond : rate;
+  return {
+    ...(webhookRetries && { webhookRetries }),
+    ...(webhookSignature && { webhookSignature }),
+    ...(webhookRate && { webhookRate }),
+  };
 }
 
 /** Level → event types that can be selected there (`docs/contract/webhooks.md#selection`). */
@@ -162,7 +197,7 @@ interface LevelSettings {
 }
 
 function checkSettings(
-  { url, eventTypes, retriesSetting = '', signatureSetting = '' }: WebhookDeclaration,
+  { url, eventTypes, retriesSetting = '', signatureSetting = '', rateSetting = '' }: WebhookDeclaration,
   settings: LevelSettings,
 ): void {
   const { level, declared } = settings;
@@ -174,6 +209,7 @@ function checkSettings(
   }
   checkChosen('retriesSetting', retriesSetting, settings);
   checkChosen('signatureSetting', signatureSetting, settings);
+  checkChosen('rateSetting', rateSetting, settings);
   const types = setting('eventTypes', eventTypes, settings);
   if (types === undefined) return;
   const { property } = types;
@@ -194,6 +230,7 @@ function checkSettings(
 const CHOSEN = {
   retriesSetting: ['a retry schedule', RETRY_SCHEDULE_NAMES],
   signatureSetting: ['a signature scheme', SIGNATURE_SCHEMES],
+  rateSetting: ['a number of requests per second', RATES],
 } as const;
 
 /** Checks a setting by which the installer chooses. */

@@ -60,7 +60,7 @@ describe('an installation', () => {
   test.each([
     ['/spaces/garden', ['space_content_updated']],
     ['/sites/docs', ['site_view', 'page_feedback']],
-  ])('in %s has the settings Webhook URL and Event types, and two more', async (place, types) => {
+  ])('in %s has the settings Webhook URL and Event types, and three more', async (place, types) => {
     const { body } = await ask(annex, 'GET', `${path(place)}/configuration`);
     expect(body).toMatchObject({
       status: 'pending',
@@ -69,6 +69,7 @@ describe('an installation', () => {
         { name: 'event_types', title: 'Event types', required: true, enum: types, multiple: true },
         { name: 'retries', title: 'Retries', required: false, enum: ['contract', 'hours', 'days'] },
         { name: 'signature', title: 'Signature', required: false, enum: ['platform', 'standard', 'both'] },
+        { name: 'requests_per_second', title: 'Requests per second', required: false },
       ],
     });
   });

@@ -95,6 +95,7 @@ export class VirtualTime {
 interface Choices {
   readonly retries?: WrittenSchedule;
   readonly signature?: SignatureScheme;
+  readonly rate?: number;
 }
 
 const manifestWith = (choices: Choices) => `configurations:
@@ -167,7 +168,12 @@ export class Delivering {
   /** A store with an integration that posts webhooks, by the choices of its manifest. */
   static async begin(
     limits: Partial<Limits> = {},
-    { retries, signature, ...more }: Pick<StoreOptions, 'webhookRules' | 'hasNoticeReceiver'> & Choices = {},
+    {
+      retries,
+      signature,
+      rate,
+      ...more
+    }: Pick<StoreOptions, 'webhookRules' | 'hasNoticeReceiver'> & Choices = {},
   ): Promise<Delivering> {
     const time = new VirtualTime();
     const folder = await temporaryFolder({ inMemory: true });
@@ -181,7 +187,11 @@ export class Delivering {
     onTestFinished(() => store.close());
     const yaml = manifestYaml(
       { name: 'hooks' },
-      manifestWith({ ...(retries && { retries }), ...(signature && { signature }) }),
+      manifestWith({
+        ...(retries && { retries }),
+        ...(signature && { signature }),
+        ...(rate && { rate }),
+      }),
     ).replace('scopes: []', "scopes: ['site:views:read']");
     const manifest = publishedManifest(parsed(yaml).manifest);
     await store.registry.publish({ ...publication(''), manifest }, OPERATOR);
@@ -292,6 +302,7 @@ export class Delivering {
       secrets: store.webhookSecrets,
       webhookClient,
       limits,
+      after,
       wallNow,
       signingClock: wallNow,
       userAgent: USER_AGENT,

@@ -635,3 +635,51 @@ test('a heap returns the earliest first', () => {
   expect(out).toEqual(times.toSorted((a, b) => a - b));
   expect(heap.pop()).toBeUndefined();
 });
+
+describe('an endpoint with a pace', () => {
+  const PACE = { intervalMs: 100, notBefore: 0 };
+
+  test('has a turn in each interval, loses none, and takes no place while it waits', () => {
+    const scheduler = schedulerWith({ deliveriesInFlight: 1 });
+    scheduler.wake(1_000);
+    add(scheduler, 'a', 5);
+    scheduler.setPace('a', PACE);
+    const at: [number, string][] = [];
+    for (let now = 1_000; now < 2_000; now += 10) {
+      scheduler.wake(now);
+      for (const id of begin(scheduler)) {
+        at.push([now, id]);
+        if (id.startsWith('refill')) scheduler.refilled('a', { ids: [], more: false });
+        else scheduler.done('a', 'succeeded');
+      }
+    }
+    const turns = at.filter(([, id]) => !id.startsWith('refill'));
+    expect(turns).toEqual([1, 2, 3, 4, 5].map((number) => [900 + 100 * number, `a${number}`]));
+    expect(scheduler.size).toBe(0);
+  });
+
+  test('does not delay others, and goes on at once when the pace is taken away', () => {
+    const scheduler = schedulerWith();
+    add(scheduler, 'a', 3);
+    scheduler.setPace('a', { ...PACE, notBefore: 50 });
+    add(scheduler, 'b', 2);
+    expect(begin(scheduler)).toEqual(['b1', 'b2']);
+    expect(scheduler.nextAt).toBe(50);
+    scheduler.wake(49);
+    expect(begin(scheduler)).toEqual([]);
+    scheduler.wake(50);
+    expect(begin(scheduler)).toEqual(['a1']);
+    scheduler.setPace('a', undefined);
+    scheduler.done('a', 'succeeded');
+    expect(begin(scheduler)).toEqual(['a2', 'a3', 'refill a']);
+  });
+
+  test('is not before the later of two times, such as another node has taken', () => {
+    const scheduler = schedulerWith();
+    add(scheduler, 'a', 2);
+    scheduler.setPace('a', { ...PACE, notBefore: 300 });
+    scheduler.setPace('a', { ...PACE, notBefore: 200 });
+    expect(begin(scheduler)).toEqual([]);
+    expect(scheduler.nextAt).toBe(300);
+  });
+});

@@ -93,6 +93,13 @@ test('the scheme of signatures is chosen in the same way', () => {
   expect(readConfig(['--webhook-signature', 'both'], {}).webhookSignature).toBe('both');
 });
 
+test('the rate is chosen in the same way, and no choice is no rate', () => {
+  const webhook = { url: 'to', eventTypes: 'what', rate: 20, rateSetting: 'rate' } as const;
+  const rateIn = (rate: unknown) => webhookChoices(webhook, { rate }).webhookRate;
+  expect(rateIn('5')).toBe(5);
+  for (const rate of [undefined, 'none', '0', '0.5', '101', '-1', '', 7]) expect(rateIn(rate)).toBe(20);
+});
+
 test('the operator names a schedule, or lists delays; another value is a mistake that says what is allowed', () => {
   const read = (value: string) => readConfig([], { ANNEX_WEBHOOK_RETRIES: value }).webhookRetries;
   expect(readConfig([], {}).webhookRetries).toBe(RETRY_SCHEDULES.contract);

@@ -24,6 +24,8 @@ export interface EndpointQueue extends EndpointOwners {
   contestedRefills: number;
   /** Whether it also counts in the quotas of slow endpoints, until it answers in time. */
   slow: boolean;
+  /** Of a receiver with a rate: the time between two turns, and when the next one may be. */
+  pace: Pace | undefined;
   /** When the next delivery is due. */
   retryAt: number | undefined;
   /** Time of its valid entry in the back-off heap, at most `retryAt`; other entries are void. */
@@ -36,6 +38,11 @@ export interface EndpointQueue extends EndpointOwners {
   reservedIn: string | undefined;
   /** Whether a refill slot is reserved for its next turn. */
   hasRefillSlot: boolean;
+}
+
+export interface Pace {
+  readonly intervalMs: number;
+  readonly notBefore: number;
 }
 
 /** A place among the blocked endpoints of a quota; void once its queue has another, or none. */
@@ -60,6 +67,7 @@ export const newEndpointQueue = (
   misses: 0,
   contestedRefills: 0,
   slow,
+  pace: undefined,
   retryAt: undefined,
   heapAt: undefined,
   queued: false,

@@ -21,6 +21,7 @@ import {
   type EndpointSignal,
   isSparse,
   newEndpointQueue,
+  type Pace,
 } from './endpoint-queue.ts';
 import { EarliestFirst, Fifo, SparseFirstQueue } from './queues.ts';
 import { type Quota, Quotas } from './quotas.ts';
@@ -69,6 +70,8 @@ export class FairScheduler {
   readonly #health: EndpointHealth;
   #inFlight = 0;
   #hints = 0;
+  /** Time of the last `wake`. */
+  #now = 0;
 
   constructor(limits: SchedulerLimits) {
     this.#limits = limits;
@@ -227,8 +230,23 @@ export class FairScheduler {
     this.#unblock(quotas);
   }
 
+  /**
+   * Sets the pace of an endpoint, or takes it away: its deliveries wait here until they may be
+   * sent.
+   *
+   * Attack: webhooks with a request a second and long backlogs, whose deliveries would wait in the
+   * places of others.
+   */
+  setPace(endpoint: string, pace: Pace | undefined): void {
+    const queue = this.#queues.get(endpoint);
+    if (queue === undefined) return;
+    const { notBefore = 0 } = queue.pace ?? {};
+    queue.pace = pace && { ...pace, notBefore: Math.max(notBefore, pace.notBefore) };
+  }
+
   /** Ends the back-offs whose time has come. */
   wake(now: number): void {
+    this.#now = now;
     for (let queue = this.#backOffs.shift(now); queue !== undefined; queue = this.#backOffs.shift(now)) {
       expectRefill(queue);
       this.#enqueue(queue);
@@ -241,7 +259,7 @@ export class FairScheduler {
     quotas: readonly Quota[],
     collected: readonly Quota[],
   ): Turn | Refill | undefined {
-    if (!this.#canGo(queue)) {
+    if (!this.#canGo(queue) || !this.#isInTime(queue)) {
       this.#dropEmpty(queue);
       return undefined;
     }
@@ -256,6 +274,7 @@ export class FairScheduler {
       this.#hints -= 1;
       this.#inFlight += 1;
       this.#quotas.enter(queue, quotas);
+      if (queue.pace) queue.pace = { ...queue.pace, notBefore: this.#now + queue.pace.intervalMs };
       this.#enqueue(queue);
       const isBacklogged =
         queue.moreInStore || queue.ids.length >= this.#limits.deliveriesInFlightPerEndpoint;
@@ -285,8 +304,16 @@ export class FairScheduler {
     return queue.inFlight < max;
   }
 
+  /** Whether the pace of a queue that could go lets it; it backs off until then. */
+  #isInTime(queue: EndpointQueue): boolean {
+    const { notBefore = 0 } = queue.pace ?? {};
+    if (notBefore <= this.#now) return true;
+    this.#backOffs.until(queue, notBefore);
+    return false;
+  }
+
   #enqueue(queue: EndpointQueue): void {
-    if (queue.queued || !this.#canGo(queue)) return;
+    if (queue.queued || !this.#canGo(queue) || !this.#isInTime(queue)) return;
     queue.queued = true;
     this.#ready.push(queue, isSparse(queue));
   }

@@ -5,7 +5,7 @@
  * Each function runs in the given database or transaction.
  */
 
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { TargetName } from '../../../model/installation.ts';
 import type { OwnHeaders } from '../../../model/own-headers.ts';
 import type { Database, Tables } from '../../database/tables.ts';
@@ -142,4 +142,29 @@ export async function writeOwnHeaders(
     .set({ sealed_headers: sealed })
     .where((row) => row.and(targetKey(name)))
     .execute();
+}
+
+/** A turn that is farther off was taken by a clock that was set back since. */
+const TURN_AHEAD_MS_MAX = 60_000;
+
+/**
+ * Takes the next turn of a webhook that has a secret, and may send a request in each interval.
+ *
+ * @returns when its request may be sent
+ */
+export async function takeTurn(
+  database: Database,
+  name: TargetName,
+  { now, intervalMs }: { readonly now: number; readonly intervalMs: number },
+): Promise<number> {
+  const isAhead = sql`next_post_at > ${now} and next_post_at <= ${now + TURN_AHEAD_MS_MAX}`;
+  const row = await database
+    .updateTable('webhook_secrets')
+    .set({
+      next_post_at: sql<number>`(case when ${isAhead} then next_post_at else ${now} end) + ${intervalMs}`,
+    })
+    .where((row) => row.and(targetKey(name)))
+    .returning('next_post_at')
+    .executeTakeFirst();
+  return Number(row?.next_post_at ?? now + intervalMs) - intervalMs;
 }

@@ -30,6 +30,7 @@ import {
   insertWebhookSecret,
   openedHeaders,
   readWebhookSecret,
+  takeTurn,
   type WebhookSecret,
   writeOwnHeaders,
   writeWebhookSecret,
@@ -134,6 +135,20 @@ export class WebhookSecrets {
   async posting(name: TargetName): Promise<PostingSecrets> {
     const { alone, both, own } = this.#openedOf(name) ?? (await this.#read(name));
     return { secrets: both !== undefined && this.#deps.wallNow() < both.until ? both.secrets : alone, own };
+  }
+
+  /**
+   * Takes the next turn of a webhook that may send a request in each interval. The nodes of a
+   * database take them from one row, so the rate is that of all of them together.
+   *
+   * @returns when its request may be sent, in milliseconds since 1970
+   * @throws `INSTALLATION_UNKNOWN`
+   */
+  async takeTurn(name: TargetName, intervalMs: number): Promise<number> {
+    // Makes the row.
+    await this.signing(name);
+    const now = this.#deps.wallNow();
+    return this.#deps.commits.run((transaction) => takeTurn(transaction, name, { now, intervalMs }));
   }
 
   /** The names of the own headers, and the URL to whose origin they are sent. */

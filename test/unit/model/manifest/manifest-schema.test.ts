@@ -491,6 +491,22 @@ describe('webhooks', () => {
       error('must be a signature scheme: platform, standard, both, not "stripe".'),
       'reader only',
     ],
+    // Rates (`docs/contract/webhooks.md#rate`).
+    ...[1, 100].map((rate): Row => [declared(SITE, `{url: to, eventTypes: what, rate: ${rate}}`), 'right']),
+    ...[0, 101, 1.5, 'fast'].map(
+      (rate): Row => [
+        declared(SITE, `{url: to, eventTypes: what, rate: ${rate}}`),
+        error('"webhook.rate" must be a whole number of requests per second, 1 to 100.'),
+      ],
+    ),
+    [
+      declared(
+        level('site', url, types('[site_view]'), "how: {type: string, enum: ['3']}"),
+        '{url: to, eventTypes: what, rateSetting: how}',
+      ),
+      error('must be a number of requests per second: 1, 2, 5, 10, 20, 50, 100, not "3".'),
+      'reader only',
+    ],
     // Settings that do not exist.
     [{ webhook: '{url: to, eventTypes: what}' }, error('are those of a space or a site'), 'reader only'],
     [declared(level('account', url)), error('are those of a space or a site'), 'reader only'],

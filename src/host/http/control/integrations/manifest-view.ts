@@ -43,6 +43,8 @@ export const MANIFEST_MEMBERS = {
         retriesSetting: optional(Type.String(), 'Name of the property with the name of a retry schedule.'),
         signature: optional(Type.Enum([...SIGNATURE_SCHEMES]), 'How webhooks are signed.'),
         signatureSetting: optional(Type.String(), 'Name of the property with the name of that scheme.'),
+        rate: optional(Type.Integer(), 'Requests per second to a receiver, at most.'),
+        rateSetting: optional(Type.String(), 'Name of the property with that number.'),
       },
       { description: 'Names of the properties with the URL of webhooks and the types of events.' },
     ),
