@@ -131,3 +131,25 @@ test('pages of the list continue after each other', async () => {
   expect(ids.map(({ installation }) => installation).toSorted()).toEqual([here.id, elsewhere.id].toSorted());
   expect(second.body).not.toHaveProperty('next');
 });
+
+test('the webhook of an organization has a state, too', async () => {
+  const whole = `/integrations/webhook/installations/${here.id}`;
+  expect(codeOf(await ask(annex, 'GET', `${whole}/webhook`))).toBe('404 WEBHOOK_UNKNOWN');
+  const type = { title: 'Seat added', level: 'organization', webhook: true };
+  await ask(annex, 'PUT', '/event-types/seat.added', { json: type });
+  const configuration = { webhook_url: `${receiver.url}/whole`, event_types: ['seat.added'] };
+  await ask(annex, 'PATCH', whole, { json: { configuration } });
+  const disabled = await ask(annex, 'POST', `${whole}/webhook/disable`, { json: {} });
+  expect(disabled.body).toMatchObject({ installation: here.id, state: 'disabled' });
+  expect(disabled.body).not.toHaveProperty('site');
+  const { body } = await ask(annex, 'POST', '/events', {
+    json: { type: 'seat.added', organization: 'beach', data: {} },
+  });
+  const read = async () => (await ask(annex, 'GET', `/deliveries?event=${body['eventId']}`)).body['items'];
+  await expect.poll(read).toMatchObject([{ state: 'held' }]);
+  expect((await ask(annex, 'GET', `${whole}/webhook`)).body).toMatchObject({ held: 1 });
+  const enabled = await ask(annex, 'POST', `${whole}/webhook/enable`, { json: { replay: true } });
+  expect(enabled.body).toMatchObject({ state: 'healthy', replayed: 1 });
+  await expect.poll(read).toMatchObject([{ state: 'delivered' }]);
+  expect(receiver.about(String(body['eventId'])).map(({ path }) => path)).toEqual(['/whole']);
+});
