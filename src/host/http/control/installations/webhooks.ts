@@ -217,6 +217,7 @@ const headersRoutes = (level: Level) => [
     ...notForCode(level),
     name: `${TARGET_TAGS[level]}.setWebhookHeaders`,
     at: `PUT ${TARGET_PATHS[level]}/webhook-headers`,
+    right: 'install',
     summary: `Set the own headers of the webhook of ${TARGET_NOUNS[level]}`,
     description:
       'Replaces all of them. Requests to the origin that the URL of the webhook has now carry them; after a change to another origin they are set again.',
@@ -240,6 +241,7 @@ const headersRoutes = (level: Level) => [
     ...notForCode(level),
     name: `${TARGET_TAGS[level]}.deleteWebhookHeaders`,
     at: `DELETE ${TARGET_PATHS[level]}/webhook-headers`,
+    right: 'install',
     summary: `Remove the own headers of the webhook of ${TARGET_NOUNS[level]}`,
     rate: countedEdit(level),
     async handle(request, control) {
