@@ -8,7 +8,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { installWebhooks, type Posted, shareSecrets } from '../test/support/deliveries/webhook-senders.ts';
+import {
+  DECLARED,
+  declareType,
+  installWebhooks,
+  type Posted,
+  shareSecrets,
+} from '../test/support/deliveries/webhook-senders.ts';
 import { HostProcess } from '../test/support/host-process.ts';
 import type { LedgerReceiver } from '../test/support/receivers/ledger-receiver.ts';
 import { type Allowance, type Fed, feed } from './peers/feed.ts';
@@ -26,6 +32,8 @@ export interface RigOptions {
   /** Webhooks of each organization, which share an isolate; default 1. */
   readonly perOrganization?: number;
   readonly verifyEvery: number;
+  /** Webhooks select the declared type, too. */
+  readonly declares?: boolean;
   /** URL of the webhook with this index; by default each has its own path at `receiver`. */
   readonly urlOf?: (index: number) => string;
   /** Flags for the Node of each host. */
@@ -70,7 +78,9 @@ export class AnnexRig {
     const hosts = await startHosts(data, options);
     const [host] = hosts as [HostProcess];
     const urlOf = options.urlOf ?? ((index: number) => receiver.url(`o${index}`));
-    const places = await installWebhooks(host, webhooks, urlOf, options.perOrganization);
+    if (options.declares) await declareType(host);
+    const types = ['site_view', ...(options.declares ? [DECLARED] : [])];
+    const places = await installWebhooks(host, webhooks, urlOf, options.perOrganization, types);
     await shareSecrets(host, places, receiver, { verifyEvery, keepsLedger: false, answerWithinMs: 0 });
     return new AnnexRig(data, hosts, places, options);
   }
@@ -100,8 +110,11 @@ export class AnnexRig {
   }
 
   /** Posts events as fast as they are delivered. */
-  async pour(places = this.places): Promise<Stream> {
-    const streams = this.#hosts.map((host, index) => this.#produce(host, { places, prefix: `b${index}` }));
+  async pour(places = this.places, declared = false): Promise<Stream> {
+    const begin = declared ? 'd' : 'b';
+    const streams = this.#hosts.map((host, index) =>
+      this.#produce(host, { places, declared, prefix: `${begin}${index}` }),
+    );
     const { received } = await this.receiver.progress();
     const endFeed = feed(streams, this.receiver, received);
     return together(streams, endFeed);
@@ -121,7 +134,7 @@ export class AnnexRig {
 
   #produce(
     { control, adminToken: token }: HostProcess,
-    wanted: Pick<ProducerSettings, 'places' | 'perSecond' | 'prefix'>,
+    wanted: Pick<ProducerSettings, 'places' | 'perSecond' | 'prefix' | 'declared'>,
   ): Stream & Fed {
     const settings: ProducerSettings = { control, token, batch: 128, batchesAtOnce: 4, ...wanted };
     const program = fileURLToPath(new URL('producer.ts', import.meta.url));

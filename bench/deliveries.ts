@@ -4,6 +4,7 @@
  *
  *   isolate path    HTTP ingest in batches → fan-out → isolate of the integration → signed POST →
  *                   stored result
+ *   declared        the isolate path, with events of a type of the product, checked by its schema
  *   bare engine     claim → signed POST → stored result: payloads exist, no isolate is entered
  *   two nodes       the isolate path, and the bare engine, by two nodes on one PostgreSQL
  *   BullMQ, pg-boss the same signed POSTs from a queue on Redis or PostgreSQL, without ingest over
@@ -43,16 +44,25 @@ const SECRET = 'a secret that both sides of the peers know.';
 /** More than any system delivers, so that deliveries are always left. */
 const PREFILLED_PER_S = 16_000;
 
+interface Names {
+  readonly isolate: string;
+  /** Present where the events of a declared type are measured, too. */
+  readonly declared?: string;
+  readonly engine: string;
+}
+
 const ISOLATES = WEBHOOKS / PER_ORGANIZATION;
-const SQLITE = {
+const DECLARED = `Annex on SQLite: declared events, ${ISOLATES} isolates`;
+const SQLITE: Names = {
   isolate: `Annex on SQLite: isolate path, ${ISOLATES} isolates`,
+  declared: DECLARED,
   engine: 'Annex on SQLite: bare engine',
 };
-const POSTGRES = {
+const POSTGRES: Names = {
   isolate: `Annex on PostgreSQL: isolate path, ${ISOLATES} isolates`,
   engine: 'Annex on PostgreSQL: bare engine',
 };
-const TWO_NODES = {
+const TWO_NODES: Names = {
   isolate: `Two nodes on PostgreSQL: isolate path, ${ISOLATES} isolates`,
   engine: 'Two nodes on PostgreSQL: bare engine',
 };
@@ -61,6 +71,7 @@ const PG_BOSS = 'pg-boss on PostgreSQL';
 const AIMS: Readonly<Record<string, number>> = { [SQLITE.isolate]: 3_000, [SQLITE.engine]: 6_000 };
 /** A rate, in relation to another of the same run. */
 const RATIO_AIMS: readonly (readonly [of: string, to: string, least: number])[] = [
+  [DECLARED, SQLITE.isolate, 0.9],
   [POSTGRES.isolate, SQLITE.isolate, 0.8],
   [POSTGRES.engine, SQLITE.engine, 0.8],
   [POSTGRES.isolate, PG_BOSS, 1],
@@ -115,7 +126,7 @@ async function* measurements(receiver: LedgerReceiver): AsyncGenerator<Row> {
   if (only.has('peers') || only.has('pg-boss')) yield* peers(run);
 }
 
-async function* onPostgres(names: typeof POSTGRES, nodes: number, run: Run): AsyncGenerator<Row> {
+async function* onPostgres(names: Names, nodes: number, run: Run): AsyncGenerator<Row> {
   const postgres = await startPostgres();
   if (postgres === undefined) {
     for (const what of Object.values(names)) yield { what };
@@ -129,14 +140,16 @@ async function* onPostgres(names: typeof POSTGRES, nodes: number, run: Run): Asy
 }
 
 async function* annex(
-  { isolate, engine }: typeof SQLITE,
+  { isolate, declared, engine }: Names,
   run: Run,
   on: { readonly postgres?: QueueServer; readonly nodes?: number } = {},
 ): AsyncGenerator<Row> {
   const { receiver } = run;
-  const rig = await AnnexRig.start({ ...RIG, ...on, receiver, perOrganization: PER_ORGANIZATION });
+  const declares = declared !== undefined;
+  const rig = await AnnexRig.start({ ...RIG, ...on, receiver, declares, perOrganization: PER_ORGANIZATION });
   try {
     yield await isolatePath(isolate, rig, run);
+    if (declares) yield await isolatePath(declared, rig, run, true);
     const deliveries = Math.ceil(((warmupMs + measureMs) / 1_000) * PREFILLED_PER_S);
     await rig.between((store) => prefill(store, { deliveries, dueInMs: 0, withPayload: true }));
     yield await measuredRig(engine, rig, run);
@@ -154,8 +167,8 @@ async function* manyIsolates(run: Run): AsyncGenerator<Row> {
   }
 }
 
-async function isolatePath(what: string, rig: AnnexRig, run: Run): Promise<Row> {
-  const pouring = await rig.pour();
+async function isolatePath(what: string, rig: AnnexRig, run: Run, declared = false): Promise<Row> {
+  const pouring = await rig.pour(rig.places, declared);
   const row = await measuredRig(what, rig, run);
   await pouring.end();
   await rig.delivered();

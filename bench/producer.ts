@@ -7,7 +7,7 @@
  * batch.
  */
 import { Agent } from 'undici';
-import { type Posted, siteView } from '../test/support/deliveries/webhook-senders.ts';
+import { type Posted, pageRead, siteView } from '../test/support/deliveries/webhook-senders.ts';
 import { timedEventId } from '../test/support/receivers/ledger-receiver.ts';
 import { endWithParent, produce } from './peers/feed.ts';
 
@@ -18,6 +18,8 @@ export interface ProducerSettings {
   readonly prefix: string;
   /** Sites of the events, in turn. */
   readonly places: readonly Posted[];
+  /** Posts events of the declared type. */
+  readonly declared?: boolean;
   readonly batch: number;
   readonly batchesAtOnce: number;
   /** Absent: as fast as the allowance permits. */
@@ -67,12 +69,13 @@ async function steadily(
 }
 
 /** An event of the size that every system is measured with. */
-function event({ places, prefix }: ProducerSettings, count: number): string {
+function event({ places, prefix, declared }: ProducerSettings, count: number): string {
   const place = places[count % places.length];
   if (place === undefined) throw new Error('There is no site for an event.');
   const eventId = timedEventId(prefix, count);
-  const missing = BODY_BYTES - JSON.stringify(siteView(place, eventId)).length;
-  return JSON.stringify(siteView(place, eventId, 'r'.repeat(Math.max(0, missing))));
+  const made = declared ? pageRead : siteView;
+  const missing = BODY_BYTES - JSON.stringify(made(place, eventId)).length;
+  return JSON.stringify(made(place, eventId, 'r'.repeat(Math.max(0, missing))));
 }
 
 await main(JSON.parse(process.argv[2] ?? '{}') as ProducerSettings);
