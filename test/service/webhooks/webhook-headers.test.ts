@@ -196,9 +196,9 @@ describe('attacks', () => {
     const delivery = await hook.posted();
     const gone = { key: '[redacted]', authorization: '[redacted]', password: '[redacted]' };
     expect(delivery['history']).toMatchObject([{ outcome: 'answered 400', response: JSON.stringify(gone) }]);
-    const { text } = await ask(annex, 'GET', `/logs?installation=${hook.id}`);
-    expect(text).toContain('was not delivered');
-    expect(text).not.toContain('hush');
+    const log = async () => (await ask(annex, 'GET', `/logs?installation=${hook.id}`)).text;
+    await expect.poll(log).toContain('was not delivered');
+    expect(await log()).not.toContain('hush');
   });
 
   const UNFIT: readonly (readonly [string, { name: string; value: string }])[] = [

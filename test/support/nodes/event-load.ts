@@ -60,8 +60,11 @@ export class EventLoad {
     return this.answers.filter((answer) => answer.at >= at && (node === undefined || answer.node === node));
   }
 
-  /** Posts no more new events. @returns once each posted one is acknowledged */
-  /** Resolves when the last request is answered. May be called again. */
+  /**
+   * Posts no more new events. May be called again.
+   *
+   * @returns once each posted one is acknowledged
+   */
   end(): Promise<void> {
     this.#isEnding = true;
     this.#ended ??= Promise.all(this.#clients).then(() => this.#agent.destroy());

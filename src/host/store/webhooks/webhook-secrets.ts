@@ -155,8 +155,11 @@ export class WebhookSecrets {
   async headers(
     name: TargetName,
   ): Promise<(Pick<OwnHeaders, 'url'> & { readonly names: string[] }) | undefined> {
-    const { own } = this.#openedOf(name) ?? (await this.#read(name));
-    return own && { url: own.url, names: Object.keys(own.headers) };
+    const { database, vault, wallNow } = this.#deps;
+    const sealed = (await readWebhookSecret(database, vault, name, { now: wallNow() }))?.sealedHeaders;
+    if (sealed === undefined) return undefined;
+    const { headers, url } = openedHeaders(vault, name, sealed);
+    return { url, names: headers.map(({ name }) => name.toLowerCase()) };
   }
 
   /**
