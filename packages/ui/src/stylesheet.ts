@@ -94,6 +94,7 @@ input.switch { appearance: none; inline-size: 34px; block-size: 20px; border-rad
 .option.active { outline: 2px solid var(--accent); outline-offset: -2px; }
 .option[aria-selected="true"] { font-weight: 600; }
 .option > .icon:last-child { margin-inline-start: auto; color: var(--accent); }
+.combo-list > .button { inline-size: 100%; justify-content: flex-start; margin-block-start: var(--space-4); }
 .combo-note:empty { display: none; }
 .combo-note { padding: 4px 8px; }
 .chosen { display: flex; flex-wrap: wrap; gap: 4px; padding: 0; list-style: none; }
@@ -102,15 +103,15 @@ input.switch { appearance: none; inline-size: 34px; block-size: 20px; border-rad
 .callout { display: flex; gap: 8px; align-items: flex-start; padding: 8px 12px; border-radius: var(--radius); background: var(--info-tint); }
 .callout > .icon { margin-block-start: 3px; color: var(--info); }
 .callout > div { flex: 1; min-inline-size: 0; display: grid; gap: 8px; }
+.callout > div > .button { justify-self: start; }
 .callout.good { background: var(--good-tint); }
 .callout.good > .icon { color: var(--good); }
 .callout.warn { background: var(--warn-tint); }
 .callout.warn > .icon { color: var(--warn); }
 .callout.bad { background: var(--danger-tint); }
 .callout.bad > .icon { color: var(--danger); }
-.copied { display: flex; gap: 4px; align-items: center; min-inline-size: 0; }
-.copied > input { flex: 1; min-inline-size: 0; font-family: var(--mono); font-size: var(--text-m); background: var(--raised); }
 .skeleton { display: grid; gap: 8px; animation: appear 120ms 150ms both; }
+.skeleton + .skeleton { margin-block-start: var(--space-16); }
 .skeleton > i { display: block; block-size: 12px; inline-size: 30%; border-radius: 4px; background: var(--raised); }
 .skeleton > i + i { block-size: 32px; inline-size: 100%; border-radius: var(--radius); }
 @keyframes appear { from { opacity: 0; } }

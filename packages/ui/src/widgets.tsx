@@ -136,32 +136,26 @@ export function PlainSelect({ named, choices, value, placeholder, clearable, cha
   );
 }
 
-interface CopyFieldProps {
-  readonly named: Readonly<Record<string, unknown>>;
+interface CopyButtonProps {
   readonly value: string;
   readonly words: { readonly copy: string; readonly copied: string };
 }
 
-/** A text that is read and copied, such as an address. */
-export function CopyField({ named, value, words }: CopyFieldProps) {
+/** Copies a text that is shown beside it; absent where the page has no clipboard. */
+export function CopyButton({ value, words }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
-  const field = useRef<HTMLInputElement>(null);
-  const copy = async () => {
-    field.current?.select();
-    // A page without the right to the clipboard leaves the text selected.
-    await navigator.clipboard?.writeText(value).then(
+  const clipboard: Clipboard | undefined = navigator.clipboard;
+  if (clipboard === undefined) return null;
+  const copy = () =>
+    clipboard.writeText(value).then(
       () => setCopied(true),
       () => undefined,
     );
-  };
   return (
-    <span class="copied">
-      <input ref={field} type="text" class="textinput" readOnly {...named} value={value} dir="auto" />
-      <button type="button" class="button" onClick={() => void copy()} onBlur={() => setCopied(false)}>
-        <Icon name={isCopied ? 'check' : 'copy'} />
-        <span role="status">{isCopied ? words.copied : words.copy}</span>
-      </button>
-    </span>
+    <button type="button" class="button quiet" onClick={() => void copy()} onBlur={() => setCopied(false)}>
+      <Icon name={isCopied ? 'check' : 'copy'} />
+      <span role="status">{isCopied ? words.copied : words.copy}</span>
+    </button>
   );
 }
 

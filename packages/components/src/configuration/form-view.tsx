@@ -9,6 +9,7 @@ import { ComboBox } from '../../../ui/src/combo-box.tsx';
 import { Icon } from '../../../ui/src/icons.tsx';
 import {
   Callout,
+  CopyButton,
   Field,
   PlainSelect,
   Question,
@@ -52,10 +53,14 @@ export function FormView({ session, words, drawn }: FormViewProps) {
   }, [session]);
   const failure = <FailureNote session={session} words={words} />;
   if (form === undefined)
-    return session.failure.value === undefined ? (
-      <Skeleton rows={SKELETON_ROWS} words={words.loading} />
-    ) : (
-      failure
+    return (
+      <div class="form">
+        {session.failure.value === undefined ? (
+          <Skeleton rows={SKELETON_ROWS} words={words.loading} />
+        ) : (
+          failure
+        )}
+      </div>
     );
   if (form.componentId !== undefined) return drawn(form.componentId);
   const fields = form.properties ?? [];
@@ -106,8 +111,9 @@ function FailureNote({ session, words }: Omit<FormViewProps, 'drawn'>) {
     <Callout tone="bad" role="alert">
       <span dir="auto">{failure.message}</span>
       {failure.requestId !== undefined && (
-        <span class="quiet-words">
+        <span class="buttons quiet-words">
           {words.request} <code>{failure.requestId}</code>
+          <CopyButton value={failure.requestId} words={words} />
         </span>
       )}
       {session.form.value === undefined && (
@@ -122,7 +128,7 @@ function FailureNote({ session, words }: Omit<FormViewProps, 'drawn'>) {
 function Foot({ session, words }: Omit<FormViewProps, 'drawn'>) {
   const state = session.state.value;
   const said = {
-    idle: session.isDirty.value ? words.unsaved : '',
+    idle: session.isDirty.value && session.failure.value === undefined ? words.unsaved : '',
     saving: words.saving,
     saved: session.isDirty.value ? words.unsaved : words.saved,
   };
@@ -142,7 +148,9 @@ function Foot({ session, words }: Omit<FormViewProps, 'drawn'>) {
 function Setting(props: FieldProps) {
   const { session, words, field } = props;
   const { required, type, description } = field;
-  const error = session.errors.value.get(field.name);
+  // A connection that is under way, or was refused, says so itself.
+  const isConnecting = session.connecting.value.has(field.name);
+  const error = isConnecting ? undefined : session.errors.value.get(field.name);
   const theirs = session.conflicts.value;
   return (
     <div class={type === 'button' && error !== undefined ? 'setting wrong' : 'setting'}>

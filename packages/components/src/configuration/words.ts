@@ -9,6 +9,8 @@ export const CONFIGURATION_WORDS = {
   failed: 'This did not work.',
   retry: 'Try again',
   request: 'Request',
+  copy: 'Copy',
+  copied: 'Copied',
   noChoices: 'No choices.',
   noMatch: 'Press Enter to use this text.',
   moreChoices: 'Show more',
