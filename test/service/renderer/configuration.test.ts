@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { brotliCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { needs } from '../../support/programs.ts';
 import { seriousViolations } from '../../support/renderer/gallery.ts';
@@ -232,6 +233,17 @@ describe('the configuration', needs('chromium'), () => {
     await button('Save').waitFor();
     expect(await seriousViolations(product.page, 'annex-configuration')).toEqual([]);
     expect(await product.run('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+  });
+
+  test('is a component of React, and its module is small', async () => {
+    await product.run(`document.querySelector('main').replaceChildren()`);
+    await product.run(`import('/react-page.js').then(() => product.configureWithReact())`);
+    await field('Greeting').fill('from React');
+    await button('Save').click();
+    await says('Saved.');
+    expect(await product.run('product.completed')).toEqual({ status: 'pending' });
+    const module = await (await fetch(new URL('/configuration.js', product.page.url()))).bytes();
+    expect(brotliCompressSync(module).length).toBeLessThan(25 * 1024);
   });
 
   // `docs/how-to/configuration-form.md`, as printed.

@@ -46,6 +46,7 @@ globalThis.product = {
     return drawn;
   },
 };
+product.formTransport = ({ target, token }) => tokenTransport(target, async () => token);
 /** Shows the configuration of the installation, or of a place of it, by a token of the backend. */
 product.configure = async ({ place = '', theme, dir = 'ltr', answers, words } = {}) => {
   document.documentElement.dir = dir;

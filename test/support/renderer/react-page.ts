@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PAGE = `
 import { createElement } from 'react';
 import { createRoot } from 'react-dom/client';
-import { AnnexComponent } from 'wrapper';
+import { AnnexComponent, AnnexConfiguration } from 'wrapper';
 let root;
 product.showWithReact = (props) => {
   root ??= createRoot(document.querySelector('main'));
@@ -17,6 +17,14 @@ product.showWithReact = (props) => {
     transport: product.transport,
     onComplete: ({ detail }) => { product.completed = detail; },
     ...props,
+  }));
+};
+product.configureWithReact = async () => {
+  const transport = product.formTransport(await (await fetch('/ui-token')).json());
+  root ??= createRoot(document.querySelector('main'));
+  root.render(createElement(AnnexConfiguration, {
+    transport,
+    onSaved: ({ detail }) => { product.completed = detail; },
   }));
 };
 `;
