@@ -252,7 +252,7 @@ function ComboList(props: ListProps) {
       <div class="combo-note" role="status">
         {loading && words.loading}
         {failed && words.unreachable}
-        {!loading && !failed && shown.length === 0 && (props.isOwnText ? words.noMatch : words.noChoices)}
+        {!loading && !failed && shown.length === 0 && ((props.isOwnText && words.noMatch) || words.noChoices)}
       </div>
       {more !== undefined && (
         <button
