@@ -5,6 +5,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NODE_SOURCE } from '../src/host/bundle/node-source.ts';
+import { consoleScript } from '../src/host/http/control/console.ts';
 import { cellSources } from '../src/host/launch/cell-sources.ts';
 import { SDK_SOURCE } from '../src/imports/sdk-source.ts';
 import { PREBUILT_FILES } from '../src/own-files.ts';
@@ -21,6 +22,7 @@ export async function writePrebuilt(folder: string, { sdkDeclarations }: Prebuil
     nodeSource: JSON.stringify(Object.fromEntries(NODE_SOURCE)),
     sdkDeclarations,
     devPage: JSON.stringify(await buildPage()),
+    console: await consoleScript(),
   };
   await mkdir(folder, { recursive: true });
   for (const [name, text] of Object.entries(texts))

@@ -8,10 +8,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PREBUILT = new URL('../prebuilt/', import.meta.url);
 
 /**
@@ -48,6 +49,8 @@ export const PREBUILT_FILES = {
   sdkDeclarations: 'annex-sdk.d.ts',
   /** Script and style of the page of `annex dev`, as JSON. */
   devPage: 'dev-page.json',
+  /** Script of the console. */
+  console: 'console.js',
 } as const;
 
 /**
@@ -62,6 +65,18 @@ export const programPath = (name: string, from: string): string =>
 /** A text that the package carries. @returns undefined in a clone, where it is built */
 export const prebuilt = (file: keyof typeof PREBUILT_FILES): string | undefined =>
   EXTENSION === '.ts' ? undefined : readFileSync(new URL(PREBUILT_FILES[file], PREBUILT), 'utf8');
+
+/** The script of a page, of its sources. @param files gets each file that it is made of */
+export async function pageScript(entry: string, files = new Set<string>()): Promise<string> {
+  const { build } = await import('esbuild');
+  const { outputFiles, metafile } = await build({
+    ...{ entryPoints: [entry], absWorkingDir: ROOT, bundle: true, write: false, metafile: true },
+    ...{ format: 'esm', target: 'es2024', platform: 'browser', minify: true, legalComments: 'none' },
+    ...{ jsx: 'automatic', jsxImportSource: 'preact', logLevel: 'silent' },
+  });
+  for (const path of Object.keys(metafile.inputs)) files.add(join(ROOT, path));
+  return outputFiles[0]?.text ?? '';
+}
 
 /** What was built of files, with a digest of each of them. */
 interface Kept<T> {

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { prebuilt } from '../../src/own-files.ts';
+import { pageScript, prebuilt } from '../../src/own-files.ts';
 import { TOKENS } from '../ui/src/tokens.ts';
 
 const SOURCE = fileURLToPath(new URL('./src/', import.meta.url));
@@ -39,22 +39,8 @@ export function pageFiles(): Promise<PageFiles> {
 
 /** Also called when the npm package is built. */
 export async function buildPage(): Promise<PageFiles> {
-  const { build } = await import('esbuild');
-  const result = await build({
-    entryPoints: [`${SOURCE}page.tsx`],
-    bundle: true,
-    write: false,
-    format: 'esm',
-    target: 'es2024',
-    platform: 'browser',
-    minify: true,
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
-    legalComments: 'none',
-    logLevel: 'silent',
-  });
   return {
-    script: result.outputFiles[0]?.text ?? '',
+    script: await pageScript(`${SOURCE}page.tsx`),
     style: `:root {\n  ${TOKENS}\n}\n${await readFile(`${SOURCE}page.css`, 'utf8')}`,
   };
 }

@@ -117,6 +117,7 @@ export interface Config {
   readonly acceptLoss?: boolean;
   /** Whether the built-in integrations are published at the start. */
   readonly builtIns: (typeof BUILT_INS)[number];
+  readonly console: boolean;
   readonly limits: Limits;
 }
 
@@ -221,9 +222,9 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     webhookHeaderPrefix: readHeaderPrefix(text, problems),
     ...readNoticeReceiver(text, problems),
     webhookSignature: oneOf('webhook-signature', SIGNATURE_SCHEMES, problems, text),
-    internalOrganizations,
-    acceptLoss: text('accept-loss') === 'true',
+    ...{ internalOrganizations, acceptLoss: text('accept-loss') === 'true' },
     builtIns: oneOf('built-ins', BUILT_INS, problems, text),
+    console: oneOf('console', ON_OFF, problems, text) === 'on',
     limits: readLimits(env, problems),
   };
   problems.push(...unknownVariables(env));

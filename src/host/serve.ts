@@ -30,7 +30,7 @@ export interface ServeDeps {
   /** Receives the text about the first admin token, which is shown once. */
   announce(text: string): void;
   /** Called when the service answers. */
-  ready?(config: Config, urls: ListenerUrls): void;
+  ready?(config: Config, urls: ListenerUrls): void | Promise<void>;
 }
 
 /**
@@ -99,7 +99,7 @@ function withOwnUsers(config: Config, index: number): Config {
 function logReady(config: Config, urls: ListenerUrls, { log, ready }: ServeDeps): void {
   const { dataFolder, workers } = config;
   log.info({ ...urls, data: dataFolder, ...(workers > 1 && { workers }) }, 'annex is ready');
-  ready?.(config, urls);
+  void ready?.(config, urls);
 }
 
 async function stoppedBySignal({ signal, log }: ServeDeps, stop: () => Promise<void>): Promise<void> {

@@ -85,6 +85,7 @@ export function registerRoutes(
     wallNow,
     webhookHeaderPrefix: config.webhookHeaderPrefix,
     levelNames: config.levelNames,
+    console: config.console,
     eventTypesFixed: config.eventTypes !== undefined,
     ...(product && { product }),
     ...{ origins, runtimeTokens, uiTokens, followers, egress, publisher, metrics: exposition },

@@ -181,6 +181,7 @@ export const SETTINGS: readonly Setting[] = [
     value: 'publish',
     help: 'none: the integrations that come with Annex are not published when it starts',
   },
+  { flag: 'console', value: 'on', help: 'off: the control listener does not serve the console' },
   {
     flag: 'cells',
     value: '',

@@ -8,6 +8,7 @@ import { ask } from '../cli/commands/ask.ts';
 import { call } from '../cli/commands/call.ts';
 import { completionsOf } from '../cli/commands/completions.ts';
 import { configure } from '../cli/commands/configure.ts';
+import { consoleLink } from '../cli/commands/console.ts';
 import { deliveries } from '../cli/commands/deliveries.ts';
 import { eventTypes } from '../cli/commands/event-types.ts';
 import { helpOf } from '../cli/commands/help.ts';
@@ -75,6 +76,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   profile,
   organizations,
   { ...token, commands: [...token.commands, recoverToken] },
+  consoleLink,
   api,
   doctor,
   backup,

@@ -2,10 +2,13 @@
  * `annex serve`: the service itself, with the settings that `src/host/settings.ts` lists as
  * options. Its log, one JSON object a line, is its data; texts for people are on standard error.
  */
+import { join } from 'node:path';
 import Type from 'typebox';
 import { type Command, defineCommand, kebab, type OptionSpec } from '../cli/command.ts';
+import { readPrivate } from '../cli/profile/profile-file.ts';
 import { UsageError } from '../cli/terminal/failure.ts';
 import { paint } from '../cli/terminal/output.ts';
+import { TOKEN_FILE } from '../host/database/used-folder.ts';
 import { SETTINGS, type Setting } from '../host/settings.ts';
 
 const variable = (flag: string): string => `ANNEX_${flag.replaceAll('-', '_').toUpperCase()}`;
@@ -52,7 +55,7 @@ export const serve: Command = defineCommand({
     { description: 'A line of the log of the service. Without `--json`, a terminal shows them as words.' },
   ),
   stream: true,
-  async run({ output, env, signal, isTerminal }, input) {
+  async run({ output, env, signal, isTerminal, clientOf }, input) {
     const flags = Object.entries(input).flatMap(([key, value]) => {
       const flag = `--${kebab(key)}`;
       if (value === true) return [flag];
@@ -71,10 +74,17 @@ export const serve: Command = defineCommand({
         : serviceLog(isTerminal.stdout && !output.isJson, (line) => output.logged(line)),
       signal,
       announce: (text) => output.talk(text.trimEnd()),
-      ready: (_config, urls) => {
+      ready: async ({ dataFolder, console }, urls) => {
         if (!isTerminal.stderr) return;
         output.talk(paint('bold', 'Annex is ready.'), ` API: ${urls.control}  endpoints: ${urls.public}`);
         output.talk('In another terminal, in this folder: annex new hello && annex publish hello');
+        const file = join(dataFolder, TOKEN_FILE);
+        const token = console ? await readPrivate(file).catch(() => undefined) : undefined;
+        if (token === undefined) return;
+        const annex = clientOf(urls.control, token.trim(), file);
+        // A token of another store is no reason to stop.
+        const link = await annex.consoleLinks.create().catch(() => undefined);
+        if (link !== undefined) output.talk(`Console, once within ten minutes: ${urls.control}${link.url}`);
       },
     });
   },

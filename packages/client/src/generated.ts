@@ -22,6 +22,7 @@ export class Routes {
   readonly webhooks: WebhooksRoutes;
   readonly installLinks: InstallLinksRoutes;
   readonly tokens: TokensRoutes;
+  readonly consoleLinks: ConsoleLinksRoutes;
   readonly statementKeys: StatementKeysRoutes;
   readonly levelNames: LevelNamesRoutes;
   readonly blocks: BlocksRoutes;
@@ -47,6 +48,7 @@ export class Routes {
     this.webhooks = new WebhooksRoutes(requests);
     this.installLinks = new InstallLinksRoutes(requests);
     this.tokens = new TokensRoutes(requests);
+    this.consoleLinks = new ConsoleLinksRoutes(requests);
     this.statementKeys = new StatementKeysRoutes(requests);
     this.levelNames = new LevelNamesRoutes(requests);
     this.blocks = new BlocksRoutes(requests);
@@ -2788,6 +2790,26 @@ export class TokensRoutes {
   }
 }
 
+/** `annex.consoleLinks`. */
+export class ConsoleLinksRoutes {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /**
+   * Make a link that signs in to the console once. Whoever opens it first, within ten minutes,
+   * has a session with the rights of the token of this request. The session ends after twelve
+   * hours, or with that token.
+   *
+   * `POST /v1/console-links`
+   */
+  create(options?: Options): Reply<ConsoleLink> {
+    return this.#requests.send('POST', '/v1/console-links', { options });
+  }
+}
+
 /** `annex.statementKeys`. */
 export class StatementKeysRoutes {
   readonly #requests: Requests;
@@ -3562,6 +3584,12 @@ export interface ConfigurationProblem {
 export interface ConfigurationToSave {
   /** Values of fields; null removes one, and disconnects `oauth_credentials`. */
   readonly configuration: Readonly<Record<string, unknown>>;
+}
+
+export interface ConsoleLink {
+  /** Path and fragment, on the control listener. */
+  readonly url: string;
+  readonly expiresAt: string;
 }
 
 export interface CredentialsLease {

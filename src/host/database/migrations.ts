@@ -8,6 +8,7 @@ import type { Migration } from 'kysely/migration';
 import {
   addAttemptReasons,
   addTokenColumns,
+  addTokenParents,
   addWebhookHeaders,
   addWebhookRates,
   createEventTypes,
@@ -36,6 +37,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '036-organizations': { up: createOrganizations },
   '037-webhook-headers': { up: addWebhookHeaders },
   '037b-webhook-rates': { up: addWebhookRates },
+  '040-token-parents': { up: addTokenParents },
 };
 
 /** The last migration of the development before the first release: it led to the same tables. */

@@ -528,6 +528,12 @@ export async function addTokenColumns(db: Kysely<unknown>): Promise<void> {
     await db.schema.alterTable('tokens').addColumn(name, type).execute();
 }
 
+/** Of a session or a link of the console: the token that it ends with. */
+export async function addTokenParents(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('tokens').addColumn('parent', 'text').execute();
+  await createIndex(db, 'tokens', 'parent', { columns: ['parent'] });
+}
+
 /** Why a receiver had no answer (docs/contract/webhooks.md#outcomes). */
 export const addAttemptReasons = (db: Kysely<unknown>): Promise<void> =>
   db.schema.alterTable('delivery_attempts').addColumn('reason', 'text').execute();

@@ -435,6 +435,8 @@ export interface Tables {
     expires_at: number | null;
     /** To the minute. */
     last_used_at: number | null;
+    /** Of a session or a link of the console: the token that it ends with. */
+    parent: string | null;
   };
   log_lines: {
     installation_id: string;

@@ -55,12 +55,21 @@ export type TokenGrant = (
   readonly expiresInMs?: number | undefined;
 };
 
+/** What a token of the console was made for: a session, or a link that begins one. */
+const SESSION = 'console session';
+const LINK = 'console link';
+
 /** What is remembered of a token. */
 interface Known {
   readonly principal: HolderPrincipal;
   readonly expiresAt: number | null;
   /** The last use that was noted. */
   usedAt: number;
+}
+
+/** A token as it is made. */
+export interface MadeToken extends TokenRecord {
+  readonly token: string;
 }
 
 /** Keeps a new token where its owner finds it. */
@@ -153,7 +162,7 @@ export class Tokens {
    * Makes a token. Its text appears only in this answer. @throws AnnexError REQUEST_INVALID for a
    * subdomain
    */
-  async create(grant: TokenGrant, by: Actor): Promise<TokenRecord & { readonly token: string }> {
+  async create(grant: TokenGrant, by: Actor): Promise<MadeToken> {
     return inTransaction(this.#deps.database, async (transaction) => {
       if (grant.kind === 'organization') {
         await lock(transaction, organizationLock(grant.organization));
@@ -163,6 +172,60 @@ export class Tokens {
       await this.#audit(transaction, 'token.create', made, by);
       return made;
     });
+  }
+
+  /**
+   * Makes a link's token: it signs in to the console once, with the rights of the token that asks.
+   * By itself it has none.
+   */
+  openLink(from: HolderPrincipal, expiresInMs: number, by: Actor): Promise<MadeToken | undefined> {
+    return inTransaction(this.#deps.database, (transaction) =>
+      this.#derive(transaction, from.tokenId, { name: LINK, rights: [], expiresInMs }, by),
+    );
+  }
+
+  /**
+   * Makes a session of the console, with the rights of the token that signs in. A link is used up.
+   *
+   * @returns undefined if that token was revoked meanwhile, or the link used
+   */
+  async openSession(from: HolderPrincipal, expiresInMs: number, by: Actor): Promise<MadeToken | undefined> {
+    return inTransaction(this.#deps.database, async (transaction) => {
+      // Of two uses of a link, one deletes it.
+      const link = await transaction
+        .deleteFrom('tokens')
+        .where('id', '=', from.tokenId)
+        .where('name', '=', LINK)
+        .where('parent', 'is not', null)
+        .returning(['parent', 'hash'])
+        .executeTakeFirst();
+      if (link !== undefined) {
+        this.#drop([link.hash]);
+        await announce(transaction, 'tokens');
+      }
+      return this.#derive(transaction, link?.parent ?? from.tokenId, { name: SESSION, expiresInMs }, by);
+    });
+  }
+
+  /** A token that ends with another one, and has no more rights. */
+  async #derive(
+    transaction: Database,
+    id: string,
+    own: Pick<TokenGrant, 'name' | 'rights' | 'expiresInMs'>,
+    by: Actor,
+  ): Promise<MadeToken | undefined> {
+    // Locked: a revocation at the same time finds this one, or makes it fail.
+    const parent = await transaction
+      .updateTable('tokens')
+      .set(({ ref }) => ({ id: ref('id') }))
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirst();
+    if (parent === undefined) return undefined;
+    const grant = { kind: parent.kind, ...organizationOf(parent), ...rightsOf(parent), ...own } as TokenGrant;
+    const made = await this.#insert(transaction, grant, parent.parent ?? parent.id);
+    await this.#audit(transaction, 'token.create', made, by);
+    return made;
   }
 
   /** Sorted by id. */
@@ -184,23 +247,24 @@ export class Tokens {
    * @throws AnnexError TOKEN_LAST
    */
   async revoke(id: string, by: Actor): Promise<boolean> {
-    const row = await inTransaction(this.#deps.database, async (transaction) => {
+    const rows = await inTransaction(this.#deps.database, async (transaction) => {
       // Two revocations at once, each of which leaves the other's token, would leave none.
       await lock(transaction, 'tokens');
+      // With the sessions and links that were made from it.
       const revoked = await transaction
         .deleteFrom('tokens')
-        .where('id', '=', id)
+        .where(({ or, eb }) => or([eb('id', '=', id), eb('parent', '=', id)]))
         .returningAll()
-        .executeTakeFirst();
-      if (revoked === undefined) return undefined;
-      if (isLastingAdmin(revoked)) await refuseLast(transaction);
-      await this.#audit(transaction, 'token.revoke', recordOf(revoked), by);
+        .execute();
+      const own = revoked.find((row) => row.id === id);
+      if (own === undefined) return undefined;
+      if (isLastingAdmin(own)) await refuseLast(transaction);
+      await this.#audit(transaction, 'token.revoke', recordOf(own), by);
       await announce(transaction, 'tokens');
       return revoked;
     });
-    if (row === undefined) return false;
-    this.#revocations += 1;
-    this.#cache.delete(row.hash);
+    if (rows === undefined) return false;
+    this.#drop(rows.map(({ hash }) => hash));
     return true;
   }
 
@@ -208,7 +272,7 @@ export class Tokens {
    * Makes an admin token for somebody at the machine itself, who has the keys of the vault
    * (`docs/operating/tokens.md#a-lost-admin-token`).
    */
-  async recover(): Promise<TokenRecord & { readonly token: string }> {
+  async recover(): Promise<MadeToken> {
     return inTransaction(this.#deps.database, async (transaction) => {
       const made = await this.#insert(transaction, { kind: 'admin', name: 'annex token recover' });
       const principal = { kind: 'admin', tokenId: made.id } as const;
@@ -263,6 +327,11 @@ export class Tokens {
     );
   }
 
+  #drop(hashes: readonly string[]): void {
+    this.#revocations += 1;
+    for (const one of hashes) this.#cache.delete(one);
+  }
+
   /** Drops all principals: another node may have revoked their tokens. */
   forget(): void {
     this.#revocations += 1;
@@ -282,7 +351,7 @@ export class Tokens {
     await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
   }
 
-  async #insert(database: Database, grant: TokenGrant): Promise<TokenRecord & { readonly token: string }> {
+  async #insert(database: Database, grant: TokenGrant, parent: string | null = null): Promise<MadeToken> {
     const { wallNow, randomBytes } = this.#deps;
     const token = `annex_${grant.kind}_${base64url(randomBytes(32))}`;
     const { kind, name, rights, expiresInMs } = grant;
@@ -297,6 +366,7 @@ export class Tokens {
       rights: rights === undefined ? null : JSON.stringify(rights),
       expires_at: expiresInMs === undefined ? null : now + expiresInMs,
       last_used_at: null,
+      parent,
     };
     await database.insertInto('tokens').values(row).execute();
     return { ...recordOf(row), token };

@@ -29,7 +29,7 @@ export const demo: Command = defineCommand({
     failed: Type.Array(Type.String(), { description: 'What was expected and did not happen.' }),
   }),
   stream: true,
-  async run({ output, signal }, { once, verbose }) {
+  async run({ output, signal, clientOf }, { once, verbose }) {
     // Loaded here: the other commands do without a service of their own.
     const { startTemporaryService } = await import('../temporary-service.ts');
     const print = (text: string) => {
@@ -62,7 +62,14 @@ export const demo: Command = defineCommand({
           output.line(`\n${failed.length} steps failed:`);
           for (const sentence of failed) output.line(`  ${sentence}`);
         });
-        if (!once) print(nextSteps(service, adminToken, tour));
+        if (!once) {
+          const annex = clientOf(service.controlUrl, adminToken, 'the demo');
+          const { url } = await annex.consoleLinks.create();
+          print(nextSteps(service, adminToken, tour));
+          print(
+            `\nSee it all in the console, signed in once within ten minutes:\n${service.controlUrl}${url}`,
+          );
+        }
         if (!once) await stopped.promise;
         return ok ? EXIT.ok : EXIT.failed;
       } finally {

@@ -102,6 +102,7 @@ async function control(): Promise<Control> {
     database: () => ({ ...store.integrity.state, ...store.database.state }),
     limitMet,
     followers,
+    console: true,
     webhookHeaderPrefix: HEADER_PREFIX,
     levelNames: {},
   };

@@ -48,8 +48,9 @@ const TASKS = [
   {
     file: 'access.md',
     title: 'Access, and the command line itself',
-    about: 'Which service a command uses, tokens, organizations, any route of the API, help and completions.',
-    commands: ['login', 'profile', 'token', 'organizations', 'api', 'help', 'completions'],
+    about:
+      'Which service a command uses, tokens, organizations, the console, any route of the API, help and completions.',
+    commands: ['login', 'profile', 'token', 'organizations', 'console', 'api', 'help', 'completions'],
   },
   {
     file: 'service.md',

@@ -1,5 +1,6 @@
 /**
- * Authentication: the bearer token of a request (RFC 6750) becomes its principal.
+ * Authentication: the bearer token of a request (RFC 6750), or that of the console's session,
+ * becomes its principal.
  *
  * Runs before the body is read. Attack: uploads without a token. Each route decides what the
  * principal may do; but runtime tokens get no further than here unless the route declares that it
@@ -18,6 +19,7 @@ import {
   type RuntimePrincipal,
   type TokenRight,
 } from '../../../model/principal.ts';
+import { sessionToken } from '../console-cookie.ts';
 import { bearerToken, type Credentials, type Refused } from '../credentials.ts';
 import { inProcessDepth, inProcessGeneration } from '../loopback-listeners.ts';
 
@@ -54,7 +56,7 @@ export function authenticate(app: FastifyInstance, credentials: Credentials): vo
   app.decorateRequest(ACTOR);
   app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.preflight) return;
-    const token = bearerToken(request.raw);
+    const token = bearerToken(request.raw) ?? sessionToken(request.raw);
     if (token === undefined) {
       throw new AnnexError('TOKEN_MISSING', 'Send a token: "Authorization: Bearer <token>".');
     }

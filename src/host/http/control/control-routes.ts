@@ -15,6 +15,7 @@ import { inProcessDepth } from '../loopback-listeners.ts';
 import { AUDIT_ROUTES } from './audit.ts';
 import { authenticate } from './authenticate.ts';
 import { BLOCK_ROUTES } from './blocks.ts';
+import { consoleRoutes } from './console.ts';
 import { CONTENT_ROUTES } from './content.ts';
 import type { Control, ControlDeps } from './control.ts';
 import { DELIVERY_ROUTES } from './deliveries.ts';
@@ -101,6 +102,7 @@ export function controlRoutes(app: FastifyInstance, deps: ControlRouteDeps): voi
   app.addHook('preClose', async () => deps.followers.stop());
   productApiRoutes(app, deps);
   healthAndMetricsRoutes(app, deps);
+  if (deps.console) consoleRoutes(app, deps);
   app.register(async (root) => {
     await root.register(swagger, {
       openapi: {

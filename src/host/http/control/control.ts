@@ -68,6 +68,8 @@ export interface ControlDeps extends StoreDeps, DeliveryIntake {
   readonly levelNames: LevelNames;
   /** Beginning of the names of a webhook's headers. */
   readonly webhookHeaderPrefix: string;
+  /** Whether the console is served. */
+  readonly console: boolean;
   /** Whether the types of events are those of a file (`--event-types`), and fixed. */
   readonly eventTypesFixed?: boolean;
   /** Monotonic, in milliseconds. */

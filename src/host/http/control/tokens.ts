@@ -15,7 +15,7 @@ import { isTokenRight, mayIntrospect, TOKEN_KINDS, TOKEN_RIGHTS } from '../../..
 import { RUNTIME_TOKEN_CHARS_MAX } from '../../../model/runtime-token-format.ts';
 import type { TokenGrant, TokenRecord } from '../../store/tokens.ts';
 import type { RuntimeGrant } from '../../targets/runtime-tokens.ts';
-import { actorOf, requireAdmin, requires } from './authenticate.ts';
+import { actorOf, holderOf, requireAdmin, requires, tokenRefused } from './authenticate.ts';
 import { placeView } from './installations/targets.ts';
 import { PageOf, PageQuery, pageAnswer, pageRequest } from './lists.ts';
 import { route } from './route.ts';
@@ -23,6 +23,8 @@ import { closed, isoTime, isoTimeIfAny, Name, named, Organization, optional, Tim
 
 /** A longer life is none that anybody plans: leave the end out. */
 const EXPIRES_IN_SECONDS_MAX = 10 * 366 * 24 * 60 * 60;
+/** How long a link to the console can be used. */
+const LINK_MS = 10 * 60_000;
 const RIGHTS = Object.keys(TOKEN_RIGHTS).filter(isTokenRight);
 
 const TOKEN = {
@@ -113,6 +115,26 @@ export const TOKEN_ROUTES = [
         throw new AnnexError('TOKEN_UNKNOWN', `There is no token "${id}".`);
       // Streams with the token end.
       followers.check();
+    },
+  }),
+  route({
+    name: 'consoleLinks.create',
+    at: 'POST /console-links',
+    summary: 'Make a link that signs in to the console once',
+    description:
+      'Whoever opens it first, within ten minutes, has a session with the rights of the token of this request. The session ends after twelve hours, or with that token.',
+    answer: named('ConsoleLink', {
+      url: Type.String({ description: 'Path and fragment, on the control listener.' }),
+      expiresAt: Time,
+    }),
+    status: 201,
+    async handle(request, { tokens, console }) {
+      if (!console)
+        throw new AnnexError('ROUTE_UNKNOWN', 'This service does not serve the console (--console off).');
+      const link = await tokens.openLink(holderOf(request), LINK_MS, actorOf(request));
+      // Revoked since the request began.
+      if (link === undefined) throw tokenRefused('unknown');
+      return { url: `/console/#sign-in=${link.token}`, expiresAt: isoTime(link.expiresAt ?? 0) };
     },
   }),
   route({

@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { HOP_BY_HOP } from '../../../model/hop-by-hop.ts';
 import { eventIds, type Target } from '../../../model/target.ts';
+import { withoutSession } from '../console-cookie.ts';
 
 /**
  * Attack, or a mistake: one of Annex's own tokens that a client sends to an endpoint, for the
@@ -53,7 +54,8 @@ function endToEnd(headers: IncomingHttpHeaders, isContent: boolean): Record<stri
     if (value === undefined || HOP_BY_HOP.has(name) || named?.has(name)) continue;
     if (isContent && name === 'cookie') continue;
     if (name === 'authorization' && OWN_TOKEN.test(String(value))) continue;
-    kept[name] = Array.isArray(value) ? value.join(', ') : value;
+    const text = Array.isArray(value) ? value.join(', ') : value;
+    kept[name] = name === 'cookie' ? withoutSession(text) : text;
   }
   return kept;
 }

@@ -1,9 +1,15 @@
-/** `annex token` and `annex organizations`. */
+/** `annex token`, `annex organizations` and `annex console`. */
 import { randomBytes } from 'node:crypto';
 import type { CommandCase } from '../command-case.ts';
 import { noService, noToken, unknownToken } from '../service-failures.ts';
 
 export const TOKEN_CASES: readonly CommandCase[] = [
+  {
+    command: 'console',
+    success: (world) => ({ words: ['console'], env: world.env }),
+    shows: /^http:\/\/127\.0\.0\.1:\d+\/console\/#sign-in=annex_admin_[\w-]{43}\n$/,
+    failures: [noService(['console']), noToken(['console']), unknownToken(['console'])],
+  },
   {
     command: 'token create',
     success: (world) => ({

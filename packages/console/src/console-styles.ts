@@ -1,0 +1,81 @@
+/** The style of the console around the widgets: a side bar and one column, a table of 36 px a row. */
+export const CONSOLE_STYLES = `
+:host { margin: 0; min-block-size: 100vh; background: var(--canvas); color-scheme: light dark; font-size: var(--text-l); contain: none; }
+main:focus { outline: none; }
+ul, ol { padding: 0; list-style: none; }
+h1 { margin: 0; font-size: var(--head-m); line-height: 1.25; }
+h2 { font-size: var(--head-s); line-height: 1.25; margin-block: var(--space-24) var(--space-8); }
+pre { margin: 0; }
+.frame { display: grid; grid-template-columns: 220px minmax(0, 1fr); min-block-size: 100vh; }
+.side {
+  position: sticky; inset-block-start: 0; block-size: 100vh; display: flex; flex-direction: column; gap: var(--space-12);
+  padding: var(--space-16) var(--space-12); border-inline-end: 1px solid var(--line); background: var(--surface); overflow-y: auto;
+}
+.brand { padding-inline: var(--space-8); font-size: var(--head-s); font-weight: 600; }
+.side a { display: block; padding: 6px var(--space-8); border-radius: var(--radius); color: var(--quiet-text); text-decoration: none; }
+.side a:hover { background: var(--raised); color: var(--text); }
+.side a[aria-current] { background: var(--accent-tint); color: var(--accent); font-weight: 600; }
+.who { margin-block-start: auto; display: flex; justify-content: space-between; align-items: center; gap: 8px; padding-inline-start: var(--space-8); color: var(--quiet-text); font-size: var(--text-m); }
+main { padding: var(--space-24); max-inline-size: calc(1200px + 2 * var(--space-24)); min-inline-size: 0; }
+.head { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: var(--space-12); margin-block-end: var(--space-16); }
+.crumbs { font-size: var(--text-m); margin-block-end: var(--space-4); }
+.filters { display: flex; flex-wrap: wrap; align-items: end; gap: var(--space-12); margin-block-end: var(--space-16); }
+.filters label { display: grid; gap: 4px; font-size: var(--text-s); color: var(--quiet-text); min-inline-size: 140px; }
+.filters :is(.textinput, .select) { color: var(--text); font-size: var(--text-m); }
+.table { overflow-x: auto; background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius-surface); margin-block-end: var(--space-12); }
+table { inline-size: 100%; border-collapse: collapse; font-size: var(--text-m); }
+th, td { block-size: 36px; padding: 4px var(--space-12); text-align: start; max-inline-size: 320px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+th { color: var(--quiet-text); font-size: var(--text-s); font-weight: 600; background: var(--raised); }
+tbody tr { border-block-start: 1px solid var(--line); }
+tbody tr:hover { background: var(--raised); }
+td a { color: var(--text); font-weight: 600; text-decoration: none; }
+td a:hover { color: var(--accent); text-decoration: underline; }
+.number { text-align: end; font-variant-numeric: tabular-nums; }
+time { white-space: nowrap; color: var(--quiet-text); }
+.id { display: inline-flex; align-items: center; gap: 2px; white-space: nowrap; }
+.button.small { min-block-size: 24px; padding: 2px 4px; }
+.state { display: inline-flex; align-items: center; gap: 6px; white-space: nowrap; }
+.state > i { inline-size: 8px; block-size: 8px; border-radius: 50%; background: var(--info); flex: none; }
+.state.good > i { background: var(--good); }
+.state.warn > i { background: var(--warn); }
+.state.bad { color: var(--danger); }
+.state.bad > i { background: var(--danger); }
+.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(240px, 1fr)); gap: var(--space-12) var(--space-24); margin-block: var(--space-16); }
+.facts dt { font-size: var(--text-s); color: var(--quiet-text); }
+.facts dd { overflow-wrap: anywhere; }
+.payload { max-block-size: 480px; overflow: auto; padding: var(--space-12); background: var(--raised); border-radius: var(--radius); white-space: pre-wrap; }
+.attempts, .versions, .places { display: grid; border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); }
+:is(.attempts, .versions, .places) > li { padding: var(--space-8) var(--space-12); display: grid; gap: var(--space-8); }
+:is(.attempts, .versions, .places) > li + li { border-block-start: 1px solid var(--line); }
+.attempt { display: grid; grid-template-columns: 24px 100px minmax(120px, 1fr) 120px 72px 96px; align-items: center; gap: var(--space-12); font-size: var(--text-m); }
+.attempt meter { inline-size: 100%; block-size: 8px; }
+meter::-webkit-meter-bar { block-size: 8px; border: none; border-radius: 4px; background: var(--raised); }
+meter::-webkit-meter-optimum-value { background: var(--faint-text); }
+meter::-moz-meter-bar { background: var(--faint-text); }
+.versions > li { grid-template-columns: 40px 120px 1fr; align-items: center; }
+.places > li { display: flex; flex-wrap: wrap; align-items: center; gap: var(--space-8) var(--space-16); }
+.counts { display: grid; grid-template-columns: repeat(auto-fill, minmax(200px, 1fr)); gap: var(--space-12); margin-block: var(--space-16); }
+.counts a { block-size: 100%; }
+.count { display: grid; align-content: start; gap: 2px; padding: var(--space-12) var(--space-16); border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); color: var(--text); text-decoration: none; }
+.count:hover { border-color: var(--field-line); }
+.count strong { font-size: var(--head-l); line-height: 1.25; font-variant-numeric: tabular-nums; }
+.count span { color: var(--quiet-text); font-size: var(--text-m); }
+.count.bad strong { color: var(--danger); }
+.count.warn strong { color: var(--warn); }
+.log { display: grid; font-size: var(--text-m); border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); overflow: hidden; }
+.log li { display: grid; grid-template-columns: 96px 72px minmax(0, 1fr); gap: var(--space-12); padding: 4px var(--space-12); align-items: baseline; }
+.log li + li { border-block-start: 1px solid var(--line); }
+.log pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+.empty { display: grid; justify-items: center; gap: var(--space-12); padding: var(--space-48) var(--space-16); color: var(--quiet-text); text-align: center; border: 1px dashed var(--line); border-radius: var(--radius-surface); }
+.sign-in { min-block-size: 100vh; display: grid; place-items: center; margin-inline: auto; }
+.card { display: grid; gap: var(--space-16); inline-size: min(400px, 100%); padding: var(--space-24); background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius-surface); }
+@media (max-width: 720px) {
+  .frame { grid-template-columns: minmax(0, 1fr); }
+  .side { position: static; block-size: auto; border-inline-end: none; border-block-end: 1px solid var(--line); }
+  .side ul { display: flex; overflow-x: auto; }
+  .side a { white-space: nowrap; }
+  main { padding: var(--space-16); }
+  .attempt { grid-template-columns: 24px auto 1fr; }
+  .attempt meter { display: none; }
+}
+`;

@@ -1,0 +1,260 @@
+/** The lists of the console: each is declared once, and its page and its links follow. */
+import type {
+  AuditEntry,
+  Delivery,
+  EventType,
+  Installation,
+  Integration,
+  Notice,
+  ProductEvent,
+  Token,
+  Webhook,
+} from '../../client/src/generated.ts';
+import { at } from './api.ts';
+import type { Column, Listing } from './list-view.tsx';
+import { Id, State, Time } from './parts.tsx';
+import { addressOf } from './place.ts';
+
+const time = <Row,>(head: string, of: (row: Row) => string | undefined): Column<Row> => ({
+  head,
+  cell: (row) => <Time at={of(row) ?? ''} />,
+});
+
+/** Where something is, below its organization. */
+const levelOf = ({
+  space,
+  site,
+}: {
+  readonly space?: string | undefined;
+  readonly site?: string | undefined;
+}): string => space ?? site ?? 'organization';
+
+/** A type of the API, such as `webhook.failing`, as words. */
+const inWords = (type: string): string =>
+  type.charAt(0).toUpperCase() + type.slice(1).replaceAll(/[._-]/g, ' ');
+
+export const integrationAddress = (name: string): string => addressOf(`integrations/${at(name)}`);
+export const installationAddress = (integration: string, id: string): string =>
+  addressOf(`installations/${at(integration, id)}`);
+export const deliveryAddress = (id: string): string => addressOf(`deliveries/${at(id)}`);
+export const eventAddress = (id: string): string => addressOf(`events/${at(id)}`);
+
+export const INTEGRATIONS: Listing<Integration> = {
+  path: 'integrations',
+  title: 'Integrations',
+  api: '/v1/integrations',
+  filters: [],
+  idOf: ({ name }) => name,
+  link: ({ name }) => integrationAddress(name),
+  columns: [
+    { head: 'Title', cell: ({ title }) => title },
+    { head: 'Name', cell: ({ name }) => <code>{name}</code> },
+    { head: 'Organization', cell: ({ organization }) => organization },
+    { head: 'Visibility', cell: ({ visibility }) => visibility },
+    { head: 'Version', isNumber: true, cell: ({ version }) => version },
+    time('Published', ({ updatedAt }: Integration) => updatedAt),
+  ],
+  empty: 'Code that answers requests and events. “annex publish” of a folder makes one.',
+};
+
+export const INSTALLATIONS: Listing<Installation> = {
+  path: 'installations',
+  title: 'Installations',
+  api: '/v1/installations',
+  filters: [
+    { name: 'organization', label: 'Organization' },
+    { name: 'integration', label: 'Integration' },
+    { name: 'status', label: 'Status', choices: ['active', 'pending', 'paused'] },
+    { name: 'externalId', label: 'External id' },
+  ],
+  idOf: ({ id }) => id,
+  link: ({ integration, id }) => installationAddress(integration, id),
+  columns: [
+    { head: 'Integration', cell: ({ integration }) => integration },
+    { head: 'Organization', cell: ({ organization }) => organization },
+    { head: 'Status', cell: ({ status }) => <State state={status} /> },
+    { head: 'Id', cell: ({ id }) => <Id id={id} /> },
+    time('Changed', ({ updatedAt }: Installation) => updatedAt),
+  ],
+  empty: 'An integration at work for one organization. “annex install” makes one.',
+};
+
+export const EVENTS: Listing<ProductEvent> = {
+  path: 'events',
+  title: 'Events',
+  api: '/v1/events',
+  filters: [
+    { name: 'organization', label: 'Organization' },
+    { name: 'type', label: 'Type' },
+    { name: 'installation', label: 'Installation' },
+  ],
+  idOf: ({ id, organization }) => `${organization} ${id}`,
+  link: ({ id }) => eventAddress(id),
+  columns: [
+    { head: 'Type', cell: ({ type }) => type },
+    { head: 'Organization', cell: ({ organization }) => organization },
+    { head: 'Where', cell: levelOf },
+    { head: 'Deliveries', isNumber: true, cell: ({ deliveries }) => deliveries },
+    { head: 'Id', cell: ({ id }) => <Id id={id} /> },
+    time('Posted', ({ createdAt }: ProductEvent) => createdAt),
+  ],
+  empty: 'What the product has told Annex. “POST /v1/events” or “annex trigger” posts one.',
+};
+
+export const DELIVERIES: Listing<Delivery> = {
+  path: 'deliveries',
+  title: 'Deliveries',
+  api: '/v1/deliveries',
+  filters: [
+    { name: 'organization', label: 'Organization' },
+    { name: 'integration', label: 'Integration' },
+    { name: 'installation', label: 'Installation' },
+    { name: 'type', label: 'Type' },
+    {
+      name: 'state',
+      label: 'State',
+      choices: ['pending', 'delivered', 'unhandled', 'failed', 'canceled', 'held'],
+    },
+  ],
+  idOf: ({ id }) => id,
+  link: ({ id }) => deliveryAddress(id),
+  columns: [
+    { head: 'Type', cell: ({ type }) => type },
+    { head: 'State', cell: ({ state }) => <State state={state} /> },
+    { head: 'Outcome', cell: ({ outcome }) => outcome },
+    { head: 'Integration', cell: ({ integration }) => integration },
+    { head: 'Organization', cell: ({ organization }) => organization },
+    { head: 'To', cell: ({ kind }) => kind },
+    { head: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts },
+    time('Made', ({ createdAt }: Delivery) => createdAt),
+  ],
+  empty:
+    'An event on its way to code or to a webhook. Each event makes one for each installation that takes it.',
+};
+
+export const WEBHOOKS: Listing<Webhook> = {
+  path: 'webhooks',
+  title: 'Failing webhooks',
+  api: '/v1/webhooks',
+  filters: [
+    { name: 'organization', label: 'Organization' },
+    { name: 'integration', label: 'Integration' },
+    { name: 'state', label: 'State', choices: ['failing', 'disabled'] },
+  ],
+  idOf: (row) => `${row.installation} ${levelOf(row)}`,
+  link: ({ integration, installation }) => installationAddress(integration, installation),
+  columns: [
+    { head: 'Integration', cell: ({ integration }) => integration },
+    { head: 'Organization', cell: ({ organization }) => organization },
+    { head: 'Where', cell: levelOf },
+    { head: 'State', cell: ({ state }) => <State state={state} /> },
+    { head: 'Outcome', cell: ({ failing, disabled }) => failing?.outcome ?? disabled?.reason },
+    time('Since', ({ failing, since }: Webhook) => failing?.since ?? since),
+  ],
+  empty: 'Every webhook accepts what it is sent.',
+};
+
+export const NOTICES: Listing<Notice> = {
+  path: 'notices',
+  title: 'Notices',
+  api: '/v1/notices',
+  filters: [
+    {
+      name: 'type',
+      label: 'Type',
+      choices: [
+        ...['webhook.failing', 'webhook.recovered', 'webhook.disabled', 'connection.lost'],
+        ...['connection.restored', 'installation.pending', 'integration.published'],
+        'integration.quarantined',
+      ],
+    },
+  ],
+  idOf: ({ id }) => id,
+  columns: [
+    { head: 'Notice', cell: ({ type }) => inWords(type) },
+    {
+      head: 'Integration',
+      cell: ({ integration, installation }) => (
+        <a
+          href={
+            installation === undefined
+              ? integrationAddress(integration)
+              : installationAddress(integration, installation)
+          }
+        >
+          {integration}
+        </a>
+      ),
+    },
+    { head: 'Organization', cell: ({ organization }) => organization },
+    {
+      head: 'Told',
+      cell: ({ delivery }) => (delivery ? <State state={delivery.state} /> : 'no receiver'),
+    },
+    time('At', ({ createdAt }: Notice) => createdAt),
+  ],
+  empty:
+    'What the product is told: webhooks that fail, connections that are lost, versions that are published.',
+};
+
+export const EVENT_TYPES: Listing<EventType> = {
+  path: 'event-types',
+  title: 'Event types',
+  api: '/v1/event-types',
+  isWhole: true,
+  filters: [],
+  idOf: ({ type }) => type,
+  columns: [
+    { head: 'Title', cell: ({ title }) => title },
+    { head: 'Type', cell: ({ type }) => <code>{type}</code> },
+    { head: 'Level', cell: ({ level }) => level },
+    { head: 'Webhooks', cell: ({ webhook }) => (webhook ? 'may select it' : 'no') },
+    time('Changed', ({ updatedAt }: EventType) => updatedAt),
+  ],
+  empty: 'Types of the product’s own events. “annex event-types push” declares them.',
+};
+
+export const TOKENS: Listing<Token> = {
+  path: 'tokens',
+  title: 'Tokens',
+  api: '/v1/tokens',
+  filters: [],
+  idOf: ({ id }) => id,
+  columns: [
+    { head: 'Name', cell: ({ name }) => name },
+    { head: 'Kind', cell: ({ kind }) => kind },
+    { head: 'Organization', cell: ({ organization }) => organization },
+    {
+      head: 'May',
+      cell: ({ rights }) =>
+        rights === undefined ? 'all that its kind may' : rights.join(', ') || 'sign in once',
+    },
+    { head: 'Id', cell: ({ id }) => <Id id={id} /> },
+    time('Last used', ({ lastUsedAt }: Token) => lastUsedAt),
+    time('Ends', ({ expiresAt }: Token) => expiresAt),
+    time('Made', ({ createdAt }: Token) => createdAt),
+  ],
+  empty: 'What may use the API. “annex token create” makes one.',
+};
+
+export const AUDIT: Listing<AuditEntry> = {
+  path: 'audit',
+  title: 'Audit',
+  api: '/v1/audit',
+  filters: [
+    { name: 'organization', label: 'Organization' },
+    { name: 'integration', label: 'Integration' },
+    { name: 'installation', label: 'Installation' },
+    { name: 'action', label: 'Action' },
+  ],
+  idOf: ({ id }) => id,
+  columns: [
+    { head: 'Action', cell: ({ action }) => action },
+    { head: 'By', cell: ({ actor }) => (actor.token ? <Id id={actor.token} /> : actor.kind) },
+    { head: 'Organization', cell: ({ organization }) => organization },
+    { head: 'Integration', cell: ({ integration }) => integration },
+    { head: 'Address', cell: ({ address }) => address },
+    time('At', ({ at }: AuditEntry) => at),
+  ],
+  empty: 'Every change by a person or a token.',
+};

@@ -1,0 +1,120 @@
+/** Is it well, and if not, what is wrong? Each number leads to its list. */
+import type { Delivery, Installation, Notice, Webhook } from '../../client/src/generated.ts';
+import { Callout } from '../../ui/src/widgets.tsx';
+import type { Items } from './api.ts';
+import { Shown, useAsked } from './asked.tsx';
+import { Table } from './list-view.tsx';
+import { DELIVERIES, NOTICES } from './listings.tsx';
+import { addressOf } from './place.ts';
+import { session } from './session.ts';
+
+/** The answer of /readyz. */
+interface Readiness {
+  readonly status: 'ok' | 'degraded' | 'damaged';
+  readonly cells: { readonly count: number };
+  readonly database: {
+    readonly reachable: boolean;
+    readonly writable: boolean;
+    readonly integrity: string;
+  };
+}
+
+const SOME = 100;
+const NEWEST = 5;
+
+export function Overview() {
+  const isOperator = session.value?.kind !== 'organization';
+  const readiness = useAsked<Readiness>('/readyz');
+  const webhooks = useAsked<Items<Webhook>>(`/v1/webhooks?limit=${SOME}`);
+  const failed = useAsked<Items<Delivery>>(`/v1/deliveries?state=failed&limit=${SOME}`);
+  const waiting = useAsked<Items<Delivery>>(`/v1/deliveries?state=pending&limit=${SOME}`);
+  const pending = useAsked<Items<Installation>>(`/v1/installations?status=pending&limit=${SOME}`);
+  const notices = useAsked<Items<Notice>>(isOperator ? `/v1/notices?limit=${NEWEST}` : undefined);
+  const counts = [
+    { asked: webhooks, words: 'failing webhooks', href: addressOf('webhooks'), tone: 'bad' },
+    {
+      asked: failed,
+      words: 'failed deliveries',
+      href: addressOf('deliveries', { state: 'failed' }),
+      tone: 'bad',
+    },
+    {
+      asked: waiting,
+      words: 'deliveries waiting',
+      href: addressOf('deliveries', { state: 'pending' }),
+      tone: 'info',
+    },
+    {
+      ...{ asked: pending, words: 'pending installations', tone: 'warn' },
+      href: addressOf('installations', { status: 'pending' }),
+    },
+  ] as const;
+  return (
+    <section aria-labelledby="title">
+      <header class="head">
+        <h1 id="title">Overview</h1>
+      </header>
+      <Shown asked={readiness} rows={1}>
+        {(state) => <Health state={state} />}
+      </Shown>
+      <ul class="counts">
+        {counts.map(({ asked, words, href, tone }) => (
+          <li key={words}>
+            <a href={href} class={asked.value?.items.length ? `count ${tone}` : 'count'}>
+              <strong>{asked.failure ? '?' : numberOf(asked.value)}</strong>
+              <span>{words}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      <h2>Newest failures</h2>
+      <Shown asked={failed}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p class="hint">No delivery has failed for good.</p>
+          ) : (
+            <Table listing={DELIVERIES} items={items.slice(0, NEWEST)} />
+          )
+        }
+      </Shown>
+      {isOperator && (
+        <>
+          <h2>Newest notices</h2>
+          <Shown asked={notices}>
+            {({ items }) =>
+              items.length === 0 ? <p class="hint">None yet.</p> : <Table listing={NOTICES} items={items} />
+            }
+          </Shown>
+        </>
+      )}
+    </section>
+  );
+}
+
+/** How many there are, as far as one page says. */
+const numberOf = (page: Items<unknown> | undefined): string =>
+  page === undefined ? '…' : `${page.items.length}${page.next === undefined ? '' : '+'}`;
+
+function Health({ state: { status, cells, database } }: { readonly state: Readiness }) {
+  if (status === 'ok')
+    return (
+      <Callout tone="good" role="status">
+        <p>
+          <strong>All is well.</strong> {cells.count} {cells.count === 1 ? 'cell' : 'cells'} answer calls, and
+          the database works.
+        </p>
+      </Callout>
+    );
+  const wrong = [
+    !database.reachable && 'The database cannot be reached.',
+    !database.writable && 'The database cannot be written to.',
+    database.integrity === 'damaged' && 'The database is damaged: see the operator’s log.',
+  ].filter(Boolean);
+  return (
+    <Callout tone="bad" role="alert">
+      <p>
+        <strong>The service is {status}.</strong> {wrong.join(' ')}
+      </p>
+    </Callout>
+  );
+}

@@ -1,0 +1,249 @@
+/**
+ * The console in a real browser: what an operator sees and does, by mouse and by keyboard, and that
+ * what tenants write runs nothing.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { needs } from '../../support/programs.ts';
+import { startChromium, type Watched, watchPage } from '../../support/renderer/chromium.ts';
+import { seriousViolations } from '../../support/renderer/gallery.ts';
+import { HOSTILE_TEXTS } from '../../support/renderer/hostile-drawings.ts';
+import { type Installed, TestService } from '../../support/service.ts';
+
+const WRITER = `
+import { createIntegration } from '@annex/sdk';
+export default createIntegration({
+  fetch: async (request) => {
+    for (const line of await request.json()) console.log(line);
+    return new Response('noted');
+  },
+});`;
+
+describe('the console', needs('chromium'), () => {
+  let annex: TestService;
+  let receiver: Server;
+  let status = 500;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let watched: Watched;
+  let webhook: string;
+  let writer: Installed;
+
+  beforeAll(async () => {
+    receiver = createServer((request, response) => {
+      request.resume().on('end', () => response.writeHead(status).end(`<b>${HOSTILE_TEXTS[1]}</b>`));
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    const host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+    annex = await TestService.start({
+      flags: ['--webhook-http', 'allow', '--egress-allow', host, '--webhook-retries', '1s'],
+    });
+    await annex.publishFixture('webhook');
+    ({ id: webhook } = await annex.install('webhook', 'acme'));
+    await annex.installBelow('webhook', { id: webhook, endpoint: '' }, 'space', 'garden');
+    const configuration = { webhook_url: `http://${host}/hook`, event_types: ['space_content_updated'] };
+    const edit = { json: { configuration } };
+    const patched = await annex.api(
+      'PATCH',
+      `/v1/integrations/webhook/installations/${webhook}/spaces/garden`,
+      edit,
+    );
+    expect(patched).toMatchObject({ status: 200, body: { status: 'active' } });
+    await annex.publish('writer', { 'index.js': WRITER });
+    writer = await annex.install('writer');
+    browser = await startChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await annex?.stop();
+    receiver?.close();
+    receiver?.closeAllConnections();
+  });
+  beforeEach(async () => {
+    context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+    // It bounds a failure: a busy machine takes long for a page.
+    context.setDefaultTimeout(240_000);
+    page = await context.newPage();
+    watched = await watchPage(page);
+  });
+  afterEach(async () => {
+    expect(watched).toEqual({ errors: [], foreign: [] });
+    await context.close();
+  });
+
+  const open = async (path = '') => {
+    const { body } = await annex.api('POST', '/v1/console-links');
+    await page.goto(`${annex.service.controlUrl}${body['url']}`);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    if (path !== '') await page.goto(`${annex.service.controlUrl}/console/${path}`);
+  };
+
+  test('opens by a link, which leaves the address, and signs in once', async () => {
+    const { body } = await annex.api('POST', '/v1/console-links');
+    const url = `${annex.service.controlUrl}${body['url']}`;
+    await page.goto(url);
+    await page.getByText('All is well.').waitFor();
+    expect(page.url()).toBe(`${annex.service.controlUrl}/console/`);
+    const other = await (await browser.newContext()).newPage();
+    await other.goto(url);
+    await other.getByText('This link was used').waitFor();
+    await other.context().close();
+  });
+
+  test('keeps no token where a script could read it', async () => {
+    await open();
+    const readable = await page.evaluate<string>(
+      `[document.cookie, JSON.stringify(localStorage), JSON.stringify(sessionStorage), location.href].join(' ')`,
+    );
+    expect(readable).not.toContain('annex_admin_');
+  });
+
+  /** An event whose only delivery fails for good. @returns its id */
+  const failedDelivery = async (): Promise<string> => {
+    status = 500;
+    const event = {
+      type: 'space_content_updated',
+      organization: 'acme',
+      spaceId: 'garden',
+      revisionId: 'r1',
+    };
+    const { body } = await annex.api('POST', '/v1/events', { json: event });
+    const path = `/v1/deliveries?event=${body['eventId']}&state=failed`;
+    const failed = async () => ((await annex.api('GET', path)).body['items'] as { id: string }[])[0]?.id;
+    await expect.poll(failed).toBeDefined();
+    return String(await failed());
+  };
+
+  const cell = (words: string) => page.getByRole('cell', { name: words }).first();
+
+  test('leads from the overview to what failed, and delivers it again', async () => {
+    const id = await failedDelivery();
+    await open();
+    await page.getByRole('link', { name: /failed deliveries/ }).click();
+    expect(page.url()).toMatch(/\/console\/deliveries\?state=failed$/);
+    await cell('space_content_updated').getByRole('link').click();
+    expect(decodeURIComponent(page.url())).toContain(id);
+    await page.getByText('answered 500').first().waitFor();
+    expect(await page.locator('.attempts > li').count()).toBe(2);
+    // What the receiver has answered is text.
+    await page.locator('summary').first().click();
+    await page.getByText(`<b>${HOSTILE_TEXTS[1]}</b>`).first().waitFor();
+    status = 200;
+    await page.getByRole('button', { name: 'Deliver again' }).click();
+    await expect
+      .poll(async () => {
+        await page.getByRole('button', { name: 'Refresh' }).click();
+        return page.locator('.facts .state').textContent();
+      })
+      .toBe('delivered');
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+  });
+
+  test('does the same by the keyboard alone', async () => {
+    await failedDelivery();
+    await open();
+    const press = async (key: string, times = 1) => {
+      for (let time = 0; time < times; time += 1) await page.keyboard.press(key);
+    };
+    /** Steps through the page to what has the focus by this name. */
+    const stepTo = async (name: RegExp) => {
+      const focused = () =>
+        page.evaluate<string>(`(() => {
+          const inside = document.body.shadowRoot.activeElement;
+          if (!inside?.matches('a, button')) return '';
+          return inside.getAttribute('aria-label') ?? inside.textContent;
+        })()`);
+      for (let step = 0; step < 60 && !name.test(await focused()); step += 1) await press('Tab');
+      expect(await focused()).toMatch(name);
+    };
+    await stepTo(/failed deliveries/);
+    await press('Enter');
+    await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+    await cell('space_content_updated').waitFor();
+    await stepTo(/^space_content_updated$/);
+    await press('Enter');
+    await page.getByRole('heading', { name: 'Attempts' }).waitFor();
+    status = 200;
+    await stepTo(/Deliver again/);
+    await press('Enter');
+    await page.getByText('delivered', { exact: true }).first().waitFor();
+  });
+
+  test('pauses an installation after a question, and resumes it', async () => {
+    await open(`installations/writer/${writer.id}`);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    const question = page.getByRole('alertdialog', { name: 'Pause' });
+    await question.getByRole('button', { name: 'Leave it' }).click();
+    expect((await fetch(writer.endpoint, { method: 'POST', body: '[]' })).status).toBe(200);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await question.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    expect((await fetch(writer.endpoint, { method: 'POST', body: '[]' })).status).toBe(503);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+  });
+
+  test('shows hostile titles, log lines and payloads as text', async () => {
+    await page.addInitScript('globalThis.canary = 0');
+    await fetch(writer.endpoint, { method: 'POST', body: JSON.stringify(HOSTILE_TEXTS.slice(0, 18)) });
+    const [title = ''] = HOSTILE_TEXTS;
+    const declared = await annex.api('PUT', '/v1/event-types/hostile.title', {
+      json: { title, level: 'organization', schema: {} },
+    });
+    expect(declared.status).toBe(200);
+    await open(`installations/writer/${writer.id}`);
+    await page.getByText(HOSTILE_TEXTS[1] ?? '', { exact: true }).waitFor();
+    await page.goto(`${annex.service.controlUrl}/console/event-types`);
+    await page.getByText(title).waitFor();
+    const names = HOSTILE_TEXTS.map((text) => encodeURIComponent(text.toWellFormed()));
+    for (const name of names.slice(0, 10)) {
+      await page.goto(`${annex.service.controlUrl}/console/installations?organization=${name}`);
+      await page
+        .getByText(/Nothing fits|must/)
+        .first()
+        .waitFor();
+    }
+    expect(await page.evaluate('canary')).toBe(0);
+    // The browser notes each refusal of the service, which the page shows.
+    const noted = watched.errors.splice(0);
+    expect(noted.filter((text) => !text.includes('status of 400'))).toEqual([]);
+  });
+
+  test.each(['light', 'dark'] as const)(
+    'has nothing serious for axe, and fits 360 pixels: %s',
+    async (scheme) => {
+      await page.emulateMedia({ colorScheme: scheme });
+      await open();
+      const paths = ['', 'installations', 'deliveries', 'events', 'webhooks', 'notices', 'tokens', 'audit'];
+      for (const path of [...paths, `installations/webhook/${webhook}`, 'integrations/webhook', 'nowhere']) {
+        await page.goto(`${annex.service.controlUrl}/console/${path}`);
+        await page.locator('main h1, main .callout').first().waitFor();
+        await expect.poll(() => page.locator('.skeleton').count()).toBe(0);
+        expect([path, await seriousViolations(page, 'body')]).toEqual([path, []]);
+        await page.setViewportSize({ width: 360, height: 740 });
+        const overflow = await page.evaluate('document.documentElement.scrollWidth');
+        expect([path, overflow]).toEqual([path, 360]);
+        await page.setViewportSize({ width: 1280, height: 800 });
+      }
+    },
+  );
+
+  test('shows a customer’s author what is theirs, and says so of the rest', async () => {
+    const { body } = await annex.api('POST', '/v1/tokens', {
+      json: { kind: 'organization', organization: 'globex' },
+    });
+    await page.goto(`${annex.service.controlUrl}/console/`);
+    await page.getByLabel('Token').fill(String(body['token']));
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Tokens' }).count()).toBe(0);
+    await page.goto(`${annex.service.controlUrl}/console/installations`);
+    await page.getByText('An integration at work for one organization.').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+  });
+});
