@@ -45,7 +45,7 @@ RUN useradd --uid 10001 --user-group --no-create-home --home-dir /nonexistent --
  && install --directory --owner=annex --group=annex --mode=0700 /data
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
-COPY LICENSE package.json tsconfig.json ./
+COPY LICENSE package.json package-lock.json tsconfig.json ./
 # `sandbox`: the service builds the prelude of the isolates and the SDK from it.
 COPY sandbox ./sandbox
 COPY src ./src
@@ -56,6 +56,9 @@ RUN ln -s /app/packages/annex/bin/annex.js /usr/local/bin/annex \
  && ln -s /app/node_modules/.bin/node /usr/local/bin/node
 # The built-in integration, which is published at the start.
 COPY fixtures/webhook ./fixtures/webhook
+# What a start builds and compiles, once: the service's user writes to no file of its program.
+RUN node --eval "Promise.all([import('/app/src/host/launch/cell-sources.ts').then((made) => made.cellSources()), import('/app/src/host/http/control/console.ts').then((made) => made.consoleScript())])" \
+ && node src/main.ts --help > /dev/null
 
 # `docker run --publish` does not reach 127.0.0.1 inside a container. So the control listener binds
 # to every address *of the container*; published ports and the container's network decide which

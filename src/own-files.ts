@@ -105,12 +105,17 @@ export async function builtOnce<T>(path: string, build: (files: Set<string>) => 
   const since = Date.now();
   const files = new Set<string>();
   const value = await build(files);
-  await keep(path, { made: await digests([...files].sort()), value }, since).catch(() => undefined);
+  await keep(path, value, { files: [...files].sort(), since }).catch(() => undefined);
   return value;
 }
 
-async function keep<T>(path: string, kept: Kept<T>, since: number): Promise<void> {
-  for (const file of Object.keys(kept.made)) if ((await stat(file)).mtimeMs >= since) return;
+async function keep(
+  path: string,
+  value: unknown,
+  { files, since }: { readonly files: readonly string[]; readonly since: number },
+): Promise<void> {
+  for (const file of files) if ((await stat(file)).mtimeMs >= since) return;
+  const kept: Kept<unknown> = { made: await digests(files), value };
   await mkdir(dirname(path), { recursive: true });
   // By rename: another start reads it at any time.
   const written = `${path}.${process.pid}`;

@@ -222,6 +222,12 @@ export class Tokens {
       .returningAll()
       .executeTakeFirst();
     if (parent === undefined) return undefined;
+    // Those that have ended are of no more use to anybody.
+    await transaction
+      .deleteFrom('tokens')
+      .where('parent', 'is not', null)
+      .where('expires_at', '<=', this.#deps.wallNow())
+      .execute();
     const grant = { kind: parent.kind, ...organizationOf(parent), ...rightsOf(parent), ...own } as TokenGrant;
     const made = await this.#insert(transaction, grant, parent.parent ?? parent.id);
     await this.#audit(transaction, 'token.create', made, by);

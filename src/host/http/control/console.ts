@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { AnnexError } from '../../../errors.ts';
 import { type HolderPrincipal, type Principal, TOKEN_KINDS } from '../../../model/principal.ts';
 import { builtOnce, KEPT, pageScript, prebuilt } from '../../../own-files.ts';
@@ -65,7 +65,7 @@ const documentWith = (script: string): string => `<!doctype html>
 `;
 
 export interface ConsoleDeps {
-  readonly credentials: Pick<Credentials, 'principal' | 'addressOf' | 'refuseExhausted' | 'countFailure'>;
+  readonly credentials: Pick<Credentials, 'principal' | 'addressOf'>;
   readonly tokens: Pick<Tokens, 'openSession' | 'revoke'>;
 }
 
@@ -96,13 +96,6 @@ export function consoleRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
 
 /** The session of the page: who it is, and its beginning and end. */
 function sessionRoutes(app: FastifyInstance, { credentials, tokens }: ConsoleDeps): void {
-  const holder = async (request: FastifyRequest, token: string | undefined) => {
-    if (token === undefined) throw new AnnexError('TOKEN_MISSING', 'Sign in with a token.');
-    const principal = await credentials.principal(request.raw, token);
-    if (typeof principal !== 'object') throw tokenRefused(principal);
-    if (!isHolder(principal)) throw tokenRefused('unknown');
-    return principal;
-  };
   app.get('/console/session', async (request) => {
     const token = sessionToken(request.raw);
     // Nobody, or a session that has ended, is no fault of the page's.
@@ -112,7 +105,10 @@ function sessionRoutes(app: FastifyInstance, { credentials, tokens }: ConsoleDep
   app.post('/console/session', async (request, reply) => {
     ownPage(request.raw);
     const token = bearerToken(request.raw);
-    const signedIn = await holder(request, token);
+    if (token === undefined) throw new AnnexError('TOKEN_MISSING', 'Sign in with a token.');
+    const signedIn = await credentials.principal(request.raw, token);
+    if (typeof signedIn !== 'object') throw tokenRefused(signedIn);
+    if (!isHolder(signedIn)) throw tokenRefused('unknown');
     const address = credentials.addressOf(request.raw);
     const by = { principal: signedIn, requestId: request.id, depth: 0, ...(address && { address }) };
     const session = await tokens.openSession(signedIn, SESSION_MS, by);
@@ -123,10 +119,9 @@ function sessionRoutes(app: FastifyInstance, { credentials, tokens }: ConsoleDep
   });
   app.delete('/console/session', async (request, reply) => {
     const token = sessionToken(request.raw);
-    if (token !== undefined) {
-      const principal = await holder(request, token);
+    const principal = token && (await credentials.principal(request.raw, token));
+    if (typeof principal === 'object' && isHolder(principal))
       await tokens.revoke(principal.tokenId, { principal, requestId: request.id, depth: 0 });
-    }
     reply.header('set-cookie', cookieOf(undefined));
     return reply.code(204).send();
   });
