@@ -29,12 +29,14 @@ export function sessionToken(request: IncomingMessage): string | undefined {
 
 /**
  * The header that sets the cookie, or removes it. It is for a session of the browser, and for no
- * script. Attack: a page of another site that asks with it, by a link, a form or an image:
- * `SameSite=Strict`.
+ * script. Attacks: a page of another site that asks with it, by a link, a form or an image
+ * (`SameSite=Strict`); a plain request that is read on its way, where a proxy has said that the
+ * browser's had TLS (`Secure`).
  */
-export function cookieOf(token: string | undefined): string {
+export function cookieOf(token: string | undefined, { headers }: IncomingMessage): string {
   const cookie = `${COOKIE}=${token ?? ''}; Path=/; HttpOnly; SameSite=Strict`;
-  return token === undefined ? `${cookie}; Max-Age=0` : cookie;
+  const secure = headers['x-forwarded-proto'] === 'https' ? `${cookie}; Secure` : cookie;
+  return token === undefined ? `${secure}; Max-Age=0` : secure;
 }
 
 /**

@@ -82,6 +82,8 @@ describe('a session', () => {
     );
     expect(answer.headers.get('set-cookie')).not.toContain(annex.admin);
     expect(await statusWith(await session())).toBe(200);
+    const behindTls = await signIn(annex.admin, { ...PAGE, 'x-forwarded-proto': 'https' });
+    expect(behindTls.headers.get('set-cookie')).toMatch(/; Secure$/);
   });
 
   test('has the kind and the organization of that token, and no more', async () => {

@@ -114,7 +114,7 @@ function sessionRoutes(app: FastifyInstance, { credentials, tokens }: ConsoleDep
     const session = await tokens.openSession(signedIn, SESSION_MS, by);
     // A link that another one has used meanwhile.
     if (session === undefined) throw tokenRefused('unknown');
-    reply.header('set-cookie', cookieOf(session.token));
+    reply.header('set-cookie', cookieOf(session.token, request.raw));
     return viewOf(session);
   });
   app.delete('/console/session', async (request, reply) => {
@@ -122,7 +122,7 @@ function sessionRoutes(app: FastifyInstance, { credentials, tokens }: ConsoleDep
     const principal = token && (await credentials.principal(request.raw, token));
     if (typeof principal === 'object' && isHolder(principal))
       await tokens.revoke(principal.tokenId, { principal, requestId: request.id, depth: 0 });
-    reply.header('set-cookie', cookieOf(undefined));
+    reply.header('set-cookie', cookieOf(undefined, request.raw));
     return reply.code(204).send();
   });
 }
