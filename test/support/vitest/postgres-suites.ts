@@ -8,6 +8,7 @@ import { missing } from '../programs.ts';
 const SUITES = [
   'test/store',
   ...['api', 'deliveries', 'events', 'installations'].map((name) => `test/service/${name}`),
+  'test/service/console/console-session.test.ts',
   'test/service/integrations/install-links.test.ts',
   'test/service/integrations/integrations.test.ts',
   'test/service/lifecycle/lifecycle-event-order.test.ts',
