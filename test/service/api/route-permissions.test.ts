@@ -88,6 +88,7 @@ const TABLE: Record<string, string> = {
   'GET /v1/tokens': '+FFFF FFFF',
   'POST /v1/tokens': '+FFFF FFFF refused',
   'DELETE /v1/tokens/{id}': '+FFFF FFFF refused',
+  'POST /v1/console-links': '+++++ FFFF orders',
   'POST /v1/tokens/introspect': '++FFF FFFF refused',
   'POST /v1/statement-keys/rotate': '+FFFF FFFF refused',
   ...installed('/v1/integrations/{name}/installations/{id}'),
@@ -402,7 +403,11 @@ describe('permissions', () => {
     const without = routes.filter(
       ([route, right]) => right === undefined && !TABLE[route]?.startsWith('FFFFF'),
     );
-    expect(without.map(([route]) => route).sort()).toEqual(['DELETE /v1/tokens/{id}', 'POST /v1/tokens']);
+    expect(without.map(([route]) => route).sort()).toEqual([
+      'DELETE /v1/tokens/{id}',
+      'POST /v1/console-links',
+      'POST /v1/tokens',
+    ]);
     const reading = routes.filter(([route, right]) => route.startsWith('GET ') && right !== 'read');
     expect(reading.filter(([route]) => !/\/(render|webhook-secret)$/.test(route))).toEqual([]);
     expect(routes.filter(([route, right]) => !route.startsWith('GET ') && right === 'read')).toEqual([]);

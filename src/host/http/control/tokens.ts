@@ -118,7 +118,7 @@ export const TOKEN_ROUTES = [
     },
   }),
   route({
-    name: 'consoleLinks.create',
+    name: 'console-links.create',
     at: 'POST /console-links',
     summary: 'Make a link that signs in to the console once',
     description:
