@@ -122,18 +122,12 @@ function stopWithParent() {
 
 /**
  * Lets Node keep compiled code between two runs: most of a short command's time is spent on
- * compiling. A clone keeps it beside its packages.
+ * compiling.
  *
  * Attack: another user of this machine puts code into the cache, as into a folder of `/tmp`. It is
  * in the folder of this user for such files, and is used only if no other user can write to it.
  */
 function keepCompiledCode() {
-  if (isClone) {
-    nodeModule.enableCompileCache?.(
-      fileURLToPath(new URL('../../../node_modules/.cache/annex', import.meta.url)),
-    );
-    return;
-  }
   const given = process.env['XDG_CACHE_HOME'] ?? '';
   const folder = join(isAbsolute(given) ? given : join(homedir(), '.cache'), 'annex', 'compiled');
   try {

@@ -98,11 +98,11 @@ test('a request from another page is refused, whatever it asks', async () => {
 });
 
 test('a change without an origin, and a form, are refused', async () => {
-  const body = JSON.stringify({ configuration: {} });
+  const body = JSON.stringify({ method: 'PATCH', body: { configuration: {} } });
   const plain = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
-  expect((await ask(at('api/configuration'), plain)).status).toBe(403);
+  expect((await ask(at('api/form'), plain)).status).toBe(403);
   const form = { origin: page.origin, 'content-type': 'application/x-www-form-urlencoded' };
-  expect((await ask(at('api/configuration'), { method: 'POST', headers: form, body })).status).toBe(415);
+  expect((await ask(at('api/form'), { method: 'POST', headers: form, body })).status).toBe(415);
 });
 
 test('each answer forbids foreign scripts, frames and readers', async () => {
