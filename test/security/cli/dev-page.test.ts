@@ -93,7 +93,7 @@ test('a request from another page is refused, whatever it asks', async () => {
   for (const headers of foreign) {
     expect((await ask(at('api/session'), { headers })).status).toBe(403);
     const post = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' } };
-    expect((await ask(at('api/configuration'), post)).status).toBe(403);
+    expect((await ask(at('api/form'), post)).status).toBe(403);
   }
 });
 
@@ -122,7 +122,7 @@ test('each answer forbids foreign scripts, frames and readers', async () => {
 });
 
 test('no answer has the token of the service', async () => {
-  for (const path of ['', 'page.js', 'page.css', 'api/session', 'api/configuration', 'api/blocks'])
+  for (const path of ['', 'page.js', 'page.css', 'api/session', 'api/form', 'api/blocks'])
     expect((await ask(at(path))).body).not.toContain(service.admin);
 });
 
