@@ -20,7 +20,7 @@ main { padding: var(--space-24); max-inline-size: calc(1200px + 2 * var(--space-
 .head { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: var(--space-12); margin-block-end: var(--space-16); }
 .crumbs { font-size: var(--text-m); margin-block-end: var(--space-4); }
 .filters { display: flex; flex-wrap: wrap; align-items: end; gap: var(--space-12); margin-block-end: var(--space-16); }
-.filters label { display: grid; gap: 4px; font-size: var(--text-s); color: var(--quiet-text); min-inline-size: 140px; }
+.filters label { display: grid; gap: 4px; font-size: var(--text-s); color: var(--quiet-text); flex: 1 1 130px; max-inline-size: 200px; }
 .filters :is(.textinput, .select) { color: var(--text); font-size: var(--text-m); }
 .table { overflow-x: auto; background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius-surface); margin-block-end: var(--space-12); }
 table { inline-size: 100%; border-collapse: collapse; font-size: var(--text-m); }
