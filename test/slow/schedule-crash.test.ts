@@ -1,7 +1,7 @@
 /**
  * Schedules and crashes of the host: installations that have one minute in common run once each in
  * it, spread over the minute, although the host is killed twice during it.
- * `ANNEX_TEST_SCHEDULED` is the number of installations.
+ * `SCHEDULED_INSTALLATIONS` is the number of installations.
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,7 +11,7 @@ import { openStore } from '../../src/host/store/store.ts';
 import { HostProcess } from '../support/host-process.ts';
 import { OPERATOR, storeOptions, temporaryFolder } from '../support/store/temporary-store.ts';
 
-const INSTALLATIONS = Number(process.env['ANNEX_TEST_SCHEDULED'] ?? 500);
+const INSTALLATIONS = Number(process.env['SCHEDULED_INSTALLATIONS'] ?? 500);
 /** Installations that are made together, and share commits. */
 const TOGETHER = 100;
 const MINUTE = 60_000;
