@@ -20,6 +20,19 @@ const time = <Row,>(head: string, of: (row: Row) => string | undefined): Column<
   cell: (row) => <Time at={of(row) ?? ''} />,
 });
 
+/** Filters that several lists have. */
+const BY = {
+  organization: { name: 'organization', label: 'Organization' },
+  integration: { name: 'integration', label: 'Integration' },
+  installation: { name: 'installation', label: 'Installation' },
+  type: { name: 'type', label: 'Type' },
+};
+
+const ORGANIZATION = {
+  head: 'Organization',
+  cell: ({ organization }: { readonly organization?: string | undefined }) => organization,
+};
+
 /** Where something is, below its organization. */
 const levelOf = ({
   space,
@@ -49,7 +62,7 @@ export const INTEGRATIONS: Listing<Integration> = {
   columns: [
     { head: 'Title', cell: ({ title }) => title },
     { head: 'Name', cell: ({ name }) => <code>{name}</code> },
-    { head: 'Organization', cell: ({ organization }) => organization },
+    ORGANIZATION,
     { head: 'Visibility', cell: ({ visibility }) => visibility },
     { head: 'Version', isNumber: true, cell: ({ version }) => version },
     time('Published', ({ updatedAt }: Integration) => updatedAt),
@@ -62,8 +75,8 @@ export const INSTALLATIONS: Listing<Installation> = {
   title: 'Installations',
   api: '/v1/installations',
   filters: [
-    { name: 'organization', label: 'Organization' },
-    { name: 'integration', label: 'Integration' },
+    BY.organization,
+    BY.integration,
     { name: 'status', label: 'Status', choices: ['active', 'pending', 'paused'] },
     { name: 'externalId', label: 'External id' },
   ],
@@ -71,7 +84,7 @@ export const INSTALLATIONS: Listing<Installation> = {
   link: ({ integration, id }) => installationAddress(integration, id),
   columns: [
     { head: 'Integration', cell: ({ integration }) => integration },
-    { head: 'Organization', cell: ({ organization }) => organization },
+    ORGANIZATION,
     { head: 'Status', cell: ({ status }) => <State state={status} /> },
     { head: 'Id', cell: ({ id }) => <Id id={id} /> },
     time('Changed', ({ updatedAt }: Installation) => updatedAt),
@@ -83,16 +96,12 @@ export const EVENTS: Listing<ProductEvent> = {
   path: 'events',
   title: 'Events',
   api: '/v1/events',
-  filters: [
-    { name: 'organization', label: 'Organization' },
-    { name: 'type', label: 'Type' },
-    { name: 'installation', label: 'Installation' },
-  ],
+  filters: [BY.organization, BY.type, BY.installation],
   idOf: ({ id, organization }) => `${organization} ${id}`,
   link: ({ id }) => eventAddress(id),
   columns: [
     { head: 'Type', cell: ({ type }) => type },
-    { head: 'Organization', cell: ({ organization }) => organization },
+    ORGANIZATION,
     { head: 'Where', cell: levelOf },
     { head: 'Deliveries', isNumber: true, cell: ({ deliveries }) => deliveries },
     { head: 'Id', cell: ({ id }) => <Id id={id} /> },
@@ -106,10 +115,10 @@ export const DELIVERIES: Listing<Delivery> = {
   title: 'Deliveries',
   api: '/v1/deliveries',
   filters: [
-    { name: 'organization', label: 'Organization' },
-    { name: 'integration', label: 'Integration' },
-    { name: 'installation', label: 'Installation' },
-    { name: 'type', label: 'Type' },
+    BY.organization,
+    BY.integration,
+    BY.installation,
+    BY.type,
     {
       name: 'state',
       label: 'State',
@@ -123,7 +132,7 @@ export const DELIVERIES: Listing<Delivery> = {
     { head: 'State', cell: ({ state }) => <State state={state} /> },
     { head: 'Outcome', cell: ({ outcome }) => outcome },
     { head: 'Integration', cell: ({ integration }) => integration },
-    { head: 'Organization', cell: ({ organization }) => organization },
+    ORGANIZATION,
     { head: 'To', cell: ({ kind }) => kind },
     { head: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts },
     time('Made', ({ createdAt }: Delivery) => createdAt),
@@ -137,15 +146,15 @@ export const WEBHOOKS: Listing<Webhook> = {
   title: 'Failing webhooks',
   api: '/v1/webhooks',
   filters: [
-    { name: 'organization', label: 'Organization' },
-    { name: 'integration', label: 'Integration' },
+    BY.organization,
+    BY.integration,
     { name: 'state', label: 'State', choices: ['failing', 'disabled'] },
   ],
   idOf: (row) => `${row.installation} ${levelOf(row)}`,
   link: ({ integration, installation }) => installationAddress(integration, installation),
   columns: [
     { head: 'Integration', cell: ({ integration }) => integration },
-    { head: 'Organization', cell: ({ organization }) => organization },
+    ORGANIZATION,
     { head: 'Where', cell: levelOf },
     { head: 'State', cell: ({ state }) => <State state={state} /> },
     { head: 'Outcome', cell: ({ failing, disabled }) => failing?.outcome ?? disabled?.reason },
@@ -186,7 +195,7 @@ export const NOTICES: Listing<Notice> = {
         </a>
       ),
     },
-    { head: 'Organization', cell: ({ organization }) => organization },
+    ORGANIZATION,
     {
       head: 'Told',
       cell: ({ delivery }) => (delivery ? <State state={delivery.state} /> : 'no receiver'),
@@ -223,7 +232,7 @@ export const TOKENS: Listing<Token> = {
   columns: [
     { head: 'Name', cell: ({ name }) => name },
     { head: 'Kind', cell: ({ kind }) => kind },
-    { head: 'Organization', cell: ({ organization }) => organization },
+    ORGANIZATION,
     {
       head: 'May',
       cell: ({ rights }) =>
@@ -241,17 +250,12 @@ export const AUDIT: Listing<AuditEntry> = {
   path: 'audit',
   title: 'Audit',
   api: '/v1/audit',
-  filters: [
-    { name: 'organization', label: 'Organization' },
-    { name: 'integration', label: 'Integration' },
-    { name: 'installation', label: 'Installation' },
-    { name: 'action', label: 'Action' },
-  ],
+  filters: [BY.organization, BY.integration, BY.installation, { name: 'action', label: 'Action' }],
   idOf: ({ id }) => id,
   columns: [
     { head: 'Action', cell: ({ action }) => action },
     { head: 'By', cell: ({ actor }) => (actor.token ? <Id id={actor.token} /> : actor.kind) },
-    { head: 'Organization', cell: ({ organization }) => organization },
+    ORGANIZATION,
     { head: 'Integration', cell: ({ integration }) => integration },
     { head: 'Address', cell: ({ address }) => address },
     time('At', ({ at }: AuditEntry) => at),

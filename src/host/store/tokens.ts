@@ -190,7 +190,7 @@ export class Tokens {
    * @returns undefined if that token was revoked meanwhile, or the link used
    */
   async openSession(from: HolderPrincipal, expiresInMs: number, by: Actor): Promise<MadeToken | undefined> {
-    return inTransaction(this.#deps.database, async (transaction) => {
+    const { link, session } = await inTransaction(this.#deps.database, async (transaction) => {
       // Of two uses of a link, one deletes it.
       const link = await transaction
         .deleteFrom('tokens')
@@ -199,12 +199,12 @@ export class Tokens {
         .where('parent', 'is not', null)
         .returning(['parent', 'hash'])
         .executeTakeFirst();
-      if (link !== undefined) {
-        this.#drop([link.hash]);
-        await announce(transaction, 'tokens');
-      }
-      return this.#derive(transaction, link?.parent ?? from.tokenId, { name: SESSION, expiresInMs }, by);
+      if (link !== undefined) await announce(transaction, 'tokens');
+      const own = { name: SESSION, expiresInMs };
+      return { link, session: await this.#derive(transaction, link?.parent ?? from.tokenId, own, by) };
     });
+    if (link !== undefined) this.#drop([link.hash]);
+    return session;
   }
 
   /** A token that ends with another one, and has no more rights. */
