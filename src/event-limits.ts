@@ -93,6 +93,12 @@ export const EVENT_LIMITS = {
     isOfIsolate: true,
     endsCall: false,
   },
+  storageWrittenBytesPerMinute: {
+    default: 256 * MIB,
+    about:
+      'values that the code of one installation writes, and that of one integration for all its installations, on one node; each change counts 2 KiB besides; beyond this, 429',
+    met: ['# bytes written in a minute', 'Too many bytes written in a minute'],
+  },
   storageBytes: {
     default: 10 * MIB,
     about:

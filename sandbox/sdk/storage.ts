@@ -150,7 +150,7 @@ export class Storage {
    *
    * @returns its version
    * @throws StorageError `STORED_VALUE_CHANGED` if `ifVersion` is not the present version,
-   *   `STORAGE_FULL`, `REQUEST_TOO_LARGE`
+   *   `STORAGE_FULL`, `REQUEST_TOO_LARGE`, `REQUEST_RATE_EXCEEDED`
    * @throws TypeError if JSON cannot express the value, or it is too large
    *
    * @example

@@ -278,12 +278,14 @@ function createOutbound({ config, limits, metrics, origins, after, connect }: Ba
   return { egress, webhooks, notices };
 }
 
-function openServiceStore({ config, limits, log, wallNow }: Base, engine: Engine, webhooks: WebhookClient) {
+function openServiceStore(base: Base, engine: Engine, webhooks: WebhookClient) {
+  const { config, limits, log, wallNow, monotonicNow } = base;
   return openStore({
     makeEngine: () => engine,
     folder: config.dataFolder,
     limits,
     wallNow,
+    monotonicNow,
     randomBytes,
     keys: config.vaultKeys,
     webhookUrlRefusal: (url) => webhooks.refusalOf(url),

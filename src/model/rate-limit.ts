@@ -35,19 +35,22 @@ export class RateLimit {
   }
 
   /**
+   * A full bucket gives what is asked for, also where a window has fewer tokens.
+   *
    * @param spareMs part of the window that has to stay free
-   * @returns whether a token was taken
+   * @returns whether the tokens were taken: one, unless said otherwise
    */
-  take(key: string, spareMs = 0): boolean {
+  take(key: string, { spareMs = 0, tokens = 1 }: { spareMs?: number; tokens?: number } = {}): boolean {
     const now = this.#monotonicNow();
     const bucket = this.#buckets.get(key);
+    const costMs = tokens * this.#costMs;
     if (bucket === undefined) {
-      this.#buckets.set(key, { fullAt: now + this.#costMs });
+      this.#buckets.set(key, { fullAt: now + costMs });
       return true;
     }
     const fullAt = Math.max(now, bucket.fullAt);
-    if (!this.#hasRoom(fullAt - now + spareMs)) return false;
-    bucket.fullAt = fullAt + this.#costMs;
+    if (fullAt > now && !this.#hasRoom(fullAt - now + spareMs, costMs)) return false;
+    bucket.fullAt = fullAt + costMs;
     return true;
   }
 
@@ -71,7 +74,7 @@ export class RateLimit {
     return bucket !== undefined && !this.#hasRoom(bucket.fullAt - this.#monotonicNow());
   }
 
-  #hasRoom(takenMs: number): boolean {
-    return takenMs + this.#costMs <= this.#windowMs + SLACK_MS;
+  #hasRoom(takenMs: number, costMs = this.#costMs): boolean {
+    return takenMs + costMs <= this.#windowMs + SLACK_MS;
   }
 }

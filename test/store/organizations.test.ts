@@ -86,7 +86,7 @@ describe('attack: an organization whose subdomain is', () => {
     await attempt(store, 'free');
   });
 
-  test('a name that becomes an id later: no declaration, install or token takes it', async () => {
+  test('a name that becomes an id later: no declaration, install, publish or token takes it', async () => {
     const store = await temporaryStore();
     await installed(store, '');
     await attempt(store, 'later');
@@ -94,12 +94,16 @@ describe('attack: an organization whose subdomain is', () => {
     const refused = { code: 'REQUEST_INVALID', message: expect.stringContaining('"evil"') };
     await expect(token(store, 'later')).rejects.toMatchObject(refused);
     await expect(install(store, 'later')).rejects.toMatchObject(refused);
+    const published = publication('', { name: 'other', organization: 'later' });
+    await expect(store.registry.publish(published, OPERATOR)).rejects.toMatchObject(refused);
   });
 
   test('a name that becomes an id in the same moment', async () => {
     const store = await temporaryStore();
     await store.registry.publish(publication('', { visibility: 'public' }), OPERATOR);
-    for (const [name, use] of Object.entries({ token, install })) {
+    const publish = ({ registry }: Store, organization: string) =>
+      registry.publish(publication('', { name: organization, organization }), OPERATOR);
+    for (const [name, use] of Object.entries({ token, install, publish })) {
       const ends = await Promise.allSettled([
         store.organizations.put(`evil-${name}`, { subdomain: `at-once-${name}` }, OPERATOR),
         use(store, `at-once-${name}`),

@@ -71,6 +71,7 @@ export interface StoreOptions extends SqliteEngineOptions {
   readonly makeEngine?: (() => Engine) | undefined;
   readonly limits: Limits;
   readonly randomBytes: RandomBytes;
+  readonly monotonicNow: () => number;
   /**
    * Receives errors of background work, such as a pass over the logs, whose lines are then lost;
    * later runs continue.
@@ -152,11 +153,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     // Two nodes that start at once must not make a key each.
     const vault = await engine.alone('vault', () => openKeys(options, engine, database));
-    const backlog = await Backlog.count({
-      database,
-      isShared: engine.isShared,
-      monotonicNow: () => performance.now(),
-    });
+    const { monotonicNow } = options;
+    const backlog = await Backlog.count({ database, isShared: engine.isShared, monotonicNow });
     const store = startStore({ options, engine, database, vault, backlog });
     await store.eventTypes.catalog();
     return store;
@@ -187,13 +185,12 @@ interface OpenedDeps {
 
 /** Composes the store and starts its background work. */
 function startStore({ options, engine, database, vault, backlog }: OpenedDeps): Store {
-  const { randomBytes, onError } = options;
+  const { randomBytes, onError, monotonicNow } = options;
   const reseal = new Reseal({ database, vault, engine, report: (note) => options.onReseal?.(note) });
   const commits = new GroupCommit(database, {
     inFlightMax: engine.commitsInFlight,
     waitMsMax: engine.commitWaitMs,
   });
-  const monotonicNow = () => performance.now();
   const deliveryFeed = new DeliveryFeed({
     ...{ database, isShared: engine.isShared, wallNow: options.wallNow, onError },
     monotonicNow,

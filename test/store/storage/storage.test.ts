@@ -1,8 +1,12 @@
 /**
  * Stored values: conditions, increments, expiry and the quota of an area, with real commits.
  */
-import { expect, test } from 'vitest';
-import type { StorageAnswer, StorageChange } from '../../../src/host/store/storage/storage.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  type StorageAnswer,
+  type StorageChange,
+  storedOrThrown,
+} from '../../../src/host/store/storage/storage.ts';
 import { openStore, type Store } from '../../../src/host/store/store.ts';
 import type { StorageArea } from '../../../src/model/stored-value.ts';
 import { installed, publication } from '../../support/store/installed.ts';
@@ -237,4 +241,26 @@ test('what is stored when the promise resolves is there after a restart', async 
   } finally {
     await second.close();
   }
+});
+
+test('attack: a value that is written over and over is refused for an area that has written too much in a minute', async () => {
+  let now = 0;
+  const options = storeOptions(await temporaryFolder(), { storageWrittenBytesPerMinute: 10_000 });
+  const store = await openStore({ ...options, monotonicNow: () => now });
+  onTestFinished(() => store.close());
+  const own = await area(store);
+  const all = await shared(store);
+  const put = (of: StorageArea, value: string) => store.storage.change(of, 'a', text(value), LIMITS);
+  // 2 KiB for the change, and the value.
+  expect((await put(own, 'x'.repeat(5_000))).kind).toBe('stored');
+  expect((await put(own, '')).kind).toBe('stored');
+  const refused = await put(own, '');
+  expect(refused).toMatchObject({ kind: 'tooFast', limit: { max: 10_000 } });
+  expect(() => storedOrThrown(own, 'a', refused)).toThrow(
+    expect.objectContaining({ code: 'REQUEST_RATE_EXCEEDED' }),
+  );
+  expect((await put(all, '')).kind).toBe('stored');
+  expect(await store.storage.get(own, 'a')).toMatchObject({ text: '""', version: 2 });
+  now += 60_000;
+  expect((await put(own, '')).kind).toBe('stored');
 });

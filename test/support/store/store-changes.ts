@@ -30,6 +30,7 @@ export const open = (folder: string, seed: string): Promise<Store> =>
     // Three versions are one too many: the third publish prunes one.
     limits: { ...DEFAULT_LIMITS, versionsPerIntegration: 2 },
     wallNow: () => NOW,
+    monotonicNow: () => performance.now(),
     randomBytes: counted(seed),
     onError(error) {
       throw error;

@@ -56,6 +56,7 @@ export function storeOptions(folder: string, limits: Partial<Limits> = {}): Stor
     makeEngine: testEngine(folder),
     limits: { ...DEFAULT_LIMITS, ...limits },
     wallNow: () => CLOCK.now,
+    monotonicNow: () => performance.now(),
     randomBytes,
     onError(error) {
       throw error;

@@ -155,6 +155,10 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'hostile values are refused by name, and one beyond storageValueBytes',
   ],
   storageOperationsPerCall: ['sdk/storage', 'storageOperationsPerCall: the maximum is done'],
+  storageWrittenBytesPerMinute: [
+    'storage/storage',
+    'attack: a value that is written over and over is refused for an area',
+  ],
   storageBytes: ['storage/storage', 'storageKeys and storageBytes: the quota is exact with changes at once'],
   storageKeys: ['storage/storage', 'storageKeys and storageBytes: the quota is exact with changes at once'],
   webhookPayloadBytes: [

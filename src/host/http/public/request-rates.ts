@@ -92,19 +92,19 @@ const SENDER_SHARE = 1 / 64;
 export class EndpointRate {
   readonly #all: RateLimit;
   readonly #perSender: RateLimit;
-  readonly #reserveMs: number;
+  readonly #reserve: { readonly spareMs: number };
 
   constructor(deps: RateLimitDeps) {
     this.#all = new RateLimit(deps);
     this.#perSender = new RateLimit({ ...deps, timesMax: Math.ceil(deps.timesMax * SENDER_SHARE) });
-    this.#reserveMs = deps.windowMs * RESERVE_SHARE;
+    this.#reserve = { spareMs: deps.windowMs * RESERVE_SHARE };
   }
 
   /**
    * @returns whether the request is within the rate; if not, nothing of the shared bucket is taken
    */
   take(key: string, sender: string): boolean {
-    if (this.#all.take(key, this.#reserveMs)) return true;
+    if (this.#all.take(key, this.#reserve)) return true;
     return this.#perSender.take(`${key} ${sender}`) && this.#all.take(key);
   }
 }

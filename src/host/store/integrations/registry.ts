@@ -27,6 +27,7 @@ import type { Database } from '../../database/tables.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import { insertAudit } from '../audit-rows.ts';
 import type { NoticeWriter } from '../notice-writer.ts';
+import { organizationLock, refuseSubdomain } from '../organizations.ts';
 import type { Vault } from '../vault/vault.ts';
 import { moveAside } from './built-ins.ts';
 import { deleteLogs, isInstalledIn } from './installed-rows.ts';
@@ -114,6 +115,7 @@ export class Registry {
    * gets another one, with its installations (`moveAside`).
    *
    * @returns undefined, with nothing changed, if the name belongs to another organization
+   * @throws AnnexError REQUEST_INVALID if the organization has become the subdomain of another one
    */
   async publish(
     { manifest, secrets, overwriteSecrets = false, images = [], ...code }: Publication,
@@ -126,7 +128,8 @@ export class Registry {
     const fresh = { sealedSigningSecret: secret, endpointKey: endpointKey(randomBytes) };
     const storeSecrets = overwriteSecrets ? replaceSecrets : addSecrets;
     const done = await inTransaction(database, async (transaction) => {
-      await lock(transaction, integrationLock(name));
+      await lock(transaction, integrationLock(name), organizationLock(organization));
+      await refuseSubdomain(transaction, organization);
       const before = await readIntegration(transaction, name);
       const isBuiltIn =
         before?.organization === BUILT_IN_ORGANIZATION && before.organization !== organization;

@@ -11,6 +11,7 @@ import type { LimitMet, Limits } from '../../../limits.ts';
 import type { Actor } from '../../../model/actor.ts';
 import { type TargetName, wholeInstallation } from '../../../model/installation.ts';
 import { limitError } from '../../../model/limit-met.ts';
+import { RateLimit } from '../../../model/rate-limit.ts';
 import type { StorageArea, StoredKind } from '../../../model/stored-value.ts';
 import { unknownInstallation, unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import { type GoesOn, inBatches, ROWS_PER_BATCH } from '../../database/batches.ts';
@@ -40,6 +41,7 @@ import {
 
 /** Bytes of values in one batch: sealing them, and writing them, blocks the event loop. */
 const BATCH_BYTES = 1024 * 1024;
+const MINUTE_MS = 60_000;
 /** What a change weighs beside its value. */
 const CHANGE_BYTES = 2 * 1024;
 /** Entries that are read at once. */
@@ -93,6 +95,8 @@ export type StorageAnswer =
   | { readonly kind: 'full'; readonly limit: LimitMet }
   /** An increment of what is no whole number, or to one that is too large. */
   | { readonly kind: 'notWhole' }
+  /** The area has written too many bytes in the last minute. */
+  | { readonly kind: 'tooFast'; readonly limit: LimitMet }
   /** The installation or integration is no longer there. */
   | { readonly kind: 'gone' };
 
@@ -106,8 +110,10 @@ export interface StorageDeps {
   readonly commits: GroupCommit;
   readonly vault: Vault;
   readonly auditIds: Sequence;
+  readonly limits: Pick<Limits, 'storageWrittenBytesPerMinute'>;
   /** Milliseconds since 1970. */
   readonly wallNow: () => number;
+  readonly monotonicNow: () => number;
 }
 
 interface Reading {
@@ -120,17 +126,25 @@ interface Reading {
 export class Storage {
   readonly #deps: StorageDeps;
   readonly #changes: Gathered<ChangeRequest, StorageAnswer>;
+  /**
+   * Attack: code that writes one value over and over. Its quota stays as it is, while each change
+   * is sealed, written to the log of the database and synced: the disk is busy for everyone else.
+   */
+  readonly #written: RateLimit;
   #reads: Reading[] = [];
 
   constructor(deps: StorageDeps) {
     this.#deps = deps;
+    const { limits, monotonicNow } = deps;
+    const timesMax = limits.storageWrittenBytesPerMinute;
+    this.#written = new RateLimit({ timesMax, windowMs: MINUTE_MS, monotonicNow });
     this.#changes = new Gathered(
       deps.commits,
       BATCH_BYTES,
       (transaction, requests) => this.#write(transaction, requests),
       {
         ownerOf: ({ area }) => areaOf(area),
-        weightOf: ({ change }) => CHANGE_BYTES + (change.do === 'put' ? change.valueBytes : 0),
+        weightOf: ({ change }) => weightOf(change),
       },
     );
   }
@@ -144,12 +158,15 @@ export class Storage {
   }
 
   /** Resolves once the change is stored, or refused. */
-  change(
+  async change(
     area: StorageArea,
     key: string,
     change: StorageChange,
     limits: StorageLimits,
   ): Promise<StorageAnswer> {
+    const max = this.#deps.limits.storageWrittenBytesPerMinute;
+    if (!this.#written.take(areaOf(area), { tokens: weightOf(change) }))
+      return { kind: 'tooFast', limit: { name: 'storageWrittenBytesPerMinute', max } };
     return this.#changes.add({ area, key, change, limits });
   }
 
@@ -268,6 +285,9 @@ export class Storage {
     return answers;
   }
 }
+
+const weightOf = (change: StorageChange): number =>
+  CHANGE_BYTES + (change.do === 'put' ? change.valueBytes : 0);
 
 const lockName = (area: string): string => `storage of ${area}`;
 
@@ -447,8 +467,8 @@ function without(row: AreaRow, removed: readonly { readonly bytes: number }[]): 
 }
 
 /**
- * @throws AnnexError STORED_VALUE_CHANGED, STORAGE_FULL, STORED_VALUE_NOT_WHOLE,
- * INSTALLATION_UNKNOWN, INTEGRATION_UNKNOWN
+ * @throws AnnexError STORED_VALUE_CHANGED, STORAGE_FULL, REQUEST_RATE_EXCEEDED,
+ * STORED_VALUE_NOT_WHOLE, INSTALLATION_UNKNOWN, INTEGRATION_UNKNOWN
  */
 export function storedOrThrown(
   area: StorageArea,
@@ -462,6 +482,8 @@ export function storedOrThrown(
       throw new AnnexError('STORED_VALUE_CHANGED', changedSentence(key, answer.version));
     case 'full':
       throw limitError('STORAGE_FULL', answer.limit);
+    case 'tooFast':
+      throw limitError('REQUEST_RATE_EXCEEDED', answer.limit);
     case 'notWhole':
       throw new AnnexError(
         'STORED_VALUE_NOT_WHOLE',
