@@ -31,19 +31,11 @@ tbody tr:hover { background: var(--raised); }
 td a { color: var(--text); font-weight: 600; text-decoration: none; }
 td a:hover { color: var(--accent); text-decoration: underline; }
 .number { text-align: end; font-variant-numeric: tabular-nums; }
-time { white-space: nowrap; color: var(--quiet-text); }
 .id { display: inline-flex; align-items: center; gap: 2px; white-space: nowrap; }
 .button.small { min-block-size: 24px; padding: 2px 4px; }
-.state { display: inline-flex; align-items: center; gap: 6px; white-space: nowrap; }
-.state > i { inline-size: 8px; block-size: 8px; border-radius: 50%; background: var(--info); flex: none; }
-.state.good > i { background: var(--good); }
-.state.warn > i { background: var(--warn); }
-.state.bad { color: var(--danger); }
-.state.bad > i { background: var(--danger); }
 .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(240px, 1fr)); gap: var(--space-12) var(--space-24); margin-block: var(--space-16); }
 .facts dt { font-size: var(--text-s); color: var(--quiet-text); }
 .facts dd { overflow-wrap: anywhere; }
-.payload { max-block-size: 480px; overflow: auto; padding: var(--space-12); background: var(--raised); border-radius: var(--radius); white-space: pre-wrap; }
 .attempts, .versions, .places { display: grid; border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); }
 :is(.attempts, .versions, .places) > li { padding: var(--space-8) var(--space-12); display: grid; gap: var(--space-8); }
 :is(.attempts, .versions, .places) > li + li { border-block-start: 1px solid var(--line); }

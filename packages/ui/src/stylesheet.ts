@@ -110,6 +110,18 @@ input.switch { appearance: none; inline-size: 34px; block-size: 20px; border-rad
 .callout.warn > .icon { color: var(--warn); }
 .callout.bad { background: var(--danger-tint); }
 .callout.bad > .icon { color: var(--danger); }
+time { white-space: nowrap; color: var(--quiet-text); }
+.state { display: inline-flex; align-items: center; gap: 6px; white-space: nowrap; }
+.state > i { inline-size: 8px; block-size: 8px; border-radius: 50%; background: var(--info); flex: none; }
+.state.good > i { background: var(--good); }
+.state.warn > i { background: var(--warn); }
+.state.bad { color: var(--danger); }
+.state.bad > i { background: var(--danger); }
+.payload { max-block-size: 480px; overflow: auto; padding: var(--space-12); background: var(--raised); border-radius: var(--radius); white-space: pre-wrap; }
+.tablist { display: flex; gap: var(--space-4); border-block-end: 1px solid var(--line); }
+.tablist > .button { border-radius: var(--radius) var(--radius) 0 0; color: var(--quiet-text); }
+.tablist > .button[aria-selected="true"] { color: var(--text); font-weight: 600; box-shadow: inset 0 -2px var(--accent); }
+.tabpanel { display: grid; gap: var(--space-8); padding-block-start: var(--space-8); }
 .skeleton { display: grid; gap: 8px; animation: appear 120ms 150ms both; }
 .skeleton + .skeleton { margin-block-start: var(--space-16); }
 .skeleton > i { display: block; block-size: 12px; inline-size: 30%; border-radius: 4px; background: var(--raised); }

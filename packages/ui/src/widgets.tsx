@@ -247,3 +247,51 @@ export function Question({ title, text, yes, no, style, answer }: QuestionProps)
     </dialog>
   );
 }
+
+interface TabsProps {
+  /** What the tabs are of, for who does not see them. */
+  readonly label: string;
+  /** Title → what it shows. */
+  readonly tabs: readonly (readonly [title: string, children: ComponentChildren])[];
+}
+
+/** Parts of which one is shown, by the pattern of WAI-ARIA: arrows, Home and End choose. */
+export function Tabs({ label, tabs }: TabsProps) {
+  const [shown, setShown] = useState(0);
+  const id = useId();
+  const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLElement }) => {
+    const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1, Home: -shown, End: -shown - 1 };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const isBackwards =
+      event.key.startsWith('Arrow') && getComputedStyle(event.currentTarget).direction === 'rtl';
+    const next = (shown + (isBackwards ? -step : step) + tabs.length) % tabs.length;
+    setShown(next);
+    event.currentTarget.querySelectorAll<HTMLElement>('[role=tab]')[next]?.focus();
+  };
+  return (
+    <div>
+      <div class="tablist" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
+        {tabs.map(([title], at) => (
+          <button
+            key={title}
+            type="button"
+            role="tab"
+            class="button quiet"
+            id={`${id}-${at}`}
+            aria-selected={at === shown}
+            aria-controls={`${id}-panel`}
+            tabIndex={at === shown ? 0 : -1}
+            onClick={() => setShown(at)}
+          >
+            {title}
+          </button>
+        ))}
+      </div>
+      <div class="tabpanel" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${shown}`}>
+        {tabs[shown]?.[1]}
+      </div>
+    </div>
+  );
+}
