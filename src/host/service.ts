@@ -336,7 +336,7 @@ function startCalls(
     refusal: (id) => pool.refusal(id),
   });
   store.changes.on('removed', (...tenants) => dispatch.removed(tenants));
-  metrics.watch(pool, dispatch);
+  metrics.watch(pool, dispatch, store.activity);
   return { pool, dispatch, log: callLog };
 }
 export type Calls = ReturnType<typeof startCalls>;

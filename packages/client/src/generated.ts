@@ -35,6 +35,7 @@ export class Routes {
   readonly notices: NoticesRoutes;
   readonly schedules: SchedulesRoutes;
   readonly organizations: OrganizationsRoutes;
+  readonly activity: ActivityRoutes;
 
   constructor(requests: Requests) {
     this.integrations = new IntegrationsRoutes(requests);
@@ -61,6 +62,7 @@ export class Routes {
     this.notices = new NoticesRoutes(requests);
     this.schedules = new SchedulesRoutes(requests);
     this.organizations = new OrganizationsRoutes(requests);
+    this.activity = new ActivityRoutes(requests);
   }
 }
 
@@ -3321,6 +3323,49 @@ export class OrganizationsRoutes {
       options,
     });
   }
+}
+
+/** `annex.activity`. */
+export class ActivityRoutes {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /**
+   * Read what the service did in the last day.
+   *
+   * `GET /v1/activity`
+   */
+  read(options?: Options): Reply<Activity> {
+    return this.#requests.send('GET', '/v1/activity', { options });
+  }
+}
+
+export interface Activity {
+  /** Of a point. */
+  readonly stepSeconds: number;
+  /** Oldest first. A step in which no node ran is absent. */
+  readonly points: readonly {
+    readonly at: string;
+    readonly calls: number;
+    /** Calls that ended in another outcome than `ok`. */
+    readonly errors: number;
+    /** Half of the wall times of calls, at most a fifth too high; absent without calls. */
+    readonly p50Ms?: number | undefined;
+    /** 99 % of the wall times of calls, at most a fifth too high; absent without calls. */
+    readonly p99Ms?: number | undefined;
+    readonly delivered: number;
+    readonly failed: number;
+    /** Pending deliveries, at most, like the following. */
+    readonly waiting: number;
+    readonly cells: number;
+    /** Resident memory of the cells. */
+    readonly cellBytes: number;
+    /** Installations that are suspected or in quarantine. */
+    readonly contained: number;
+  }[];
 }
 
 export interface AnsweredVisit {

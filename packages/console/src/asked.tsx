@@ -15,8 +15,11 @@ export interface Asked<T> {
   again(): void;
 }
 
-/** @param path asked again when it changes; undefined asks nothing */
-export function useAsked<T>(path: string | undefined): Asked<T> {
+/**
+ * @param path asked again when it changes; undefined asks nothing
+ * @param everyMs asked again, too, while the page is seen
+ */
+export function useAsked<T>(path: string | undefined, everyMs?: number): Asked<T> {
   const [turn, setTurn] = useState(0);
   const [state, setState] = useState<{ path?: string; value?: T; failure?: Error; isAsking: boolean }>({
     isAsking: path !== undefined,
@@ -36,6 +39,11 @@ export function useAsked<T>(path: string | undefined): Asked<T> {
     );
     return () => leaving.abort();
   }, [path, turn]);
+  useEffect(() => {
+    if (everyMs === undefined) return;
+    const timer = setInterval(() => document.hidden || setTurn((before) => before + 1), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
   const { value, failure, isAsking } = state.path === path ? state : { isAsking: true };
   return {
     ...(value !== undefined && { value }),

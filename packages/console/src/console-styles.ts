@@ -46,7 +46,7 @@ meter::-webkit-meter-optimum-value { background: var(--faint-text); }
 meter::-moz-meter-bar { background: var(--faint-text); }
 .versions > li { grid-template-columns: 40px 120px 1fr; align-items: center; }
 .places > li { display: flex; flex-wrap: wrap; align-items: center; gap: var(--space-8) var(--space-16); }
-.counts { display: grid; grid-template-columns: repeat(auto-fill, minmax(200px, 1fr)); gap: var(--space-12); margin-block: var(--space-16); }
+.counts { display: grid; grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); gap: var(--space-12); margin-block: var(--space-16); }
 .counts a { block-size: 100%; }
 .count { display: grid; align-content: start; gap: 2px; padding: var(--space-12) var(--space-16); border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); color: var(--text); text-decoration: none; }
 .count:hover { border-color: var(--field-line); }
@@ -54,6 +54,23 @@ meter::-moz-meter-bar { background: var(--faint-text); }
 .count span { color: var(--quiet-text); font-size: var(--text-m); }
 .count.bad strong { color: var(--danger); }
 .count.warn strong { color: var(--warn); }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(420px, 100%), 1fr)); gap: var(--space-12); margin-block: var(--space-16); }
+.chart { padding: var(--space-12) var(--space-16); border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); min-inline-size: 0; }
+.chart > h2 { margin: 0; font-size: var(--text-m); color: var(--quiet-text); }
+.chart > p { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--space-12); margin-block-end: var(--space-8); color: var(--quiet-text); font-size: var(--text-m); }
+.chart strong { font-size: var(--head-m); line-height: 1.25; color: var(--text); font-variant-numeric: tabular-nums; }
+.plot { position: relative; touch-action: pan-y; }
+.plot svg { display: block; inline-size: 100%; block-size: 96px; }
+.plot-top { position: absolute; inset-block-start: 0; inset-inline-start: 0; font-size: var(--text-s); line-height: 1.25; color: var(--faint-text); background: var(--surface); padding-inline-end: 4px; }
+.plot-foot { display: flex; justify-content: space-between; block-size: 20px; overflow: hidden; white-space: nowrap; margin-block-start: 2px; font-size: var(--text-s); color: var(--quiet-text); font-variant-numeric: tabular-nums; }
+.plot :is(line, path) { vector-effect: non-scaling-stroke; fill: none; }
+.plot .grid { stroke: var(--line); stroke-width: 1; }
+.plot .line { stroke: currentColor; stroke-width: 1.5; stroke-linejoin: round; }
+.plot .area { fill: currentColor; opacity: 0.14; }
+.plot .cursor { fill: var(--text); opacity: 0.14; }
+.plot .accent { color: var(--accent); }
+.plot .danger { color: var(--danger); }
+.plot .quiet { color: var(--faint-text); }
 .log { display: grid; font-size: var(--text-m); border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); overflow: hidden; }
 .log li { display: grid; grid-template-columns: 96px 72px minmax(0, 1fr); gap: var(--space-12); padding: 4px var(--space-12); align-items: baseline; }
 .log li + li { border-block-start: 1px solid var(--line); }

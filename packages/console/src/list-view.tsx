@@ -18,6 +18,8 @@ export interface Filter {
   readonly label: string;
   /** Values to choose from; any text without them. */
   readonly choices?: readonly string[];
+  /** Whether it is a time. */
+  readonly isTime?: true;
 }
 
 /** A list, declared once: its page follows from it. */
@@ -79,10 +81,19 @@ function Filters<Row>({
       aria-label={listing.title}
       onSubmit={(event) => event.preventDefault()}
     >
-      {listing.filters.map(({ name, label, choices }) => (
+      {listing.filters.map(({ name, label, choices, isTime }) => (
         <label key={name}>
           <span>{label}</span>
-          {choices === undefined ? (
+          {isTime ? (
+            <input
+              class="textinput"
+              type="datetime-local"
+              value={localTime(query[name])}
+              onChange={(event: TargetedEvent<HTMLInputElement>) =>
+                change(name, isoTime(event.currentTarget.value))
+              }
+            />
+          ) : choices === undefined ? (
             <input
               class="textinput"
               type="search"
@@ -108,6 +119,15 @@ function Filters<Row>({
     </form>
   );
 }
+
+/** A time of the address as the browser's control takes it: in the zone of the person. */
+function localTime(iso: string | undefined): string {
+  const at = Date.parse(iso ?? '');
+  if (Number.isNaN(at)) return '';
+  return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+const isoTime = (local: string): string => (local === '' ? '' : new Date(local).toISOString());
 
 interface RowsProps<Row> {
   readonly listing: Listing<Row>;

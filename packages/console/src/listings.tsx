@@ -28,6 +28,11 @@ const BY = {
   type: { name: 'type', label: 'Type' },
 };
 
+const BETWEEN = [
+  { name: 'from', label: 'From', isTime: true },
+  { name: 'to', label: 'To', isTime: true },
+] as const;
+
 const ORGANIZATION = {
   head: 'Organization',
   cell: ({ organization }: { readonly organization?: string | undefined }) => organization,
@@ -96,7 +101,7 @@ export const EVENTS: Listing<ProductEvent> = {
   path: 'events',
   title: 'Events',
   api: '/v1/events',
-  filters: [BY.organization, BY.type, BY.installation],
+  filters: [BY.organization, BY.type, BY.installation, ...BETWEEN],
   idOf: ({ id, organization }) => `${organization} ${id}`,
   link: ({ id }) => eventAddress(id),
   columns: [
@@ -124,6 +129,7 @@ export const DELIVERIES: Listing<Delivery> = {
       label: 'State',
       choices: ['pending', 'delivered', 'unhandled', 'failed', 'canceled', 'held'],
     },
+    ...BETWEEN,
   ],
   idOf: ({ id }) => id,
   link: ({ id }) => deliveryAddress(id),

@@ -1,10 +1,12 @@
 /** Is it well, and if not, what is wrong? Each number leads to its list. */
-import type { Delivery, Installation, Notice, Webhook } from '../../client/src/generated.ts';
+import type { Activity, Delivery, Installation, Notice, Webhook } from '../../client/src/generated.ts';
 import { Callout } from '../../ui/src/widgets.tsx';
+import { ActivityCharts, numberText } from './activity-charts.tsx';
 import type { Items } from './api.ts';
-import { Shown, useAsked } from './asked.tsx';
+import { Failure, Shown, useAsked } from './asked.tsx';
 import { Table } from './list-view.tsx';
 import { DELIVERIES, NOTICES } from './listings.tsx';
+import { Facts, State } from './parts.tsx';
 import { addressOf } from './place.ts';
 import { session } from './session.ts';
 
@@ -20,16 +22,19 @@ interface Readiness {
 }
 
 const SOME = 100;
+/** How often it is read again, while it is looked at. */
+const EVERY_MS = 30_000;
 const NEWEST = 5;
 
 export function Overview() {
   const isOperator = session.value?.kind !== 'organization';
-  const readiness = useAsked<Readiness>('/readyz');
-  const webhooks = useAsked<Items<Webhook>>(`/v1/webhooks?limit=${SOME}`);
-  const failed = useAsked<Items<Delivery>>(`/v1/deliveries?state=failed&limit=${SOME}`);
-  const waiting = useAsked<Items<Delivery>>(`/v1/deliveries?state=pending&limit=${SOME}`);
-  const pending = useAsked<Items<Installation>>(`/v1/installations?status=pending&limit=${SOME}`);
-  const notices = useAsked<Items<Notice>>(isOperator ? `/v1/notices?limit=${NEWEST}` : undefined);
+  const readiness = useAsked<Readiness>('/readyz', EVERY_MS);
+  const webhooks = useAsked<Items<Webhook>>(`/v1/webhooks?limit=${SOME}`, EVERY_MS);
+  const failed = useAsked<Items<Delivery>>(`/v1/deliveries?state=failed&limit=${SOME}`, EVERY_MS);
+  const waiting = useAsked<Items<Delivery>>(`/v1/deliveries?state=pending&limit=${SOME}`, EVERY_MS);
+  const pending = useAsked<Items<Installation>>(`/v1/installations?status=pending&limit=${SOME}`, EVERY_MS);
+  const notices = useAsked<Items<Notice>>(isOperator ? `/v1/notices?limit=${NEWEST}` : undefined, EVERY_MS);
+  const activity = useAsked<Activity>(isOperator ? '/v1/activity' : undefined, EVERY_MS);
   const counts = [
     { asked: webhooks, words: 'failing webhooks', href: addressOf('webhooks'), tone: 'bad' },
     {
@@ -49,6 +54,17 @@ export function Overview() {
       href: addressOf('installations', { status: 'pending' }),
     },
   ] as const;
+  if (readiness.failure !== undefined && readiness.value === undefined) {
+    const again = () => {
+      for (const asked of [readiness, webhooks, failed, waiting, pending, notices, activity]) asked.again();
+    };
+    return (
+      <section aria-labelledby="title">
+        <h1 id="title">Overview</h1>
+        <Failure failure={readiness.failure} again={again} />
+      </section>
+    );
+  }
   return (
     <section aria-labelledby="title">
       <header class="head">
@@ -67,6 +83,16 @@ export function Overview() {
           </li>
         ))}
       </ul>
+      {isOperator && (
+        <Shown asked={activity} rows={6}>
+          {(day) => (
+            <>
+              <ActivityCharts activity={day} />
+              <Machine readiness={readiness.value} last={day.points.at(-1)} />
+            </>
+          )}
+        </Shown>
+      )}
       <h2>Newest failures</h2>
       <Shown asked={failed}>
         {({ items }) =>
@@ -90,6 +116,36 @@ export function Overview() {
     </section>
   );
 }
+
+interface MachineProps {
+  readonly readiness: Readiness | undefined;
+  readonly last: Activity['points'][number] | undefined;
+}
+
+const Machine = ({ readiness, last }: MachineProps) => (
+  <Facts
+    facts={[
+      ['Cells', last?.cells],
+      ['Memory of the cells', last && `${numberText(last.cellBytes / 2 ** 20)} MiB`],
+      [
+        'Suspected or in quarantine',
+        last && <a href={addressOf('notices', { type: 'integration.quarantined' })}>{last.contained}</a>,
+      ],
+      [
+        'Database',
+        readiness && (
+          <State
+            state={
+              readiness.database.reachable && readiness.database.writable
+                ? readiness.database.integrity
+                : 'away'
+            }
+          />
+        ),
+      ],
+    ]}
+  />
+);
 
 /** How many there are, as far as one page says. */
 const numberOf = (page: Items<unknown> | undefined): string =>

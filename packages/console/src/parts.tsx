@@ -33,7 +33,7 @@ export function Id({ id }: { readonly id: string }) {
 
 /** Words of the API → tone of their dot. */
 const TONES: Readonly<Record<string, 'good' | 'warn' | 'bad' | 'info'>> = {
-  ...{ active: 'good', delivered: 'good', healthy: 'good', ok: 'good', succeeded: 'good' },
+  ...{ active: 'good', delivered: 'good', healthy: 'good', ok: 'good', succeeded: 'good', sound: 'good' },
   ...{ pending: 'info', unhandled: 'info', canceled: 'info', public: 'info' },
   ...{ paused: 'warn', held: 'warn', degraded: 'warn', fault: 'warn', warn: 'warn' },
   ...{ failed: 'bad', failing: 'bad', disabled: 'bad', damaged: 'bad', error: 'bad' },

@@ -16,6 +16,7 @@ import { DEFAULT_LIMITS, type LimitName } from '../../limits.ts';
 import type { CallEnd } from '../../protocol/wire.ts';
 import { DEATH_REASONS, type DeathReason } from '../cells/cell-death.ts';
 import type { Pool } from '../cells/pool.ts';
+import type { Activity } from '../store/activity.ts';
 
 const WALL_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5, 30];
 
@@ -86,6 +87,8 @@ export class CallMetrics {
     registers: [this.registry],
   });
 
+  #activity: Pick<Activity, 'call'> | undefined;
+
   constructor() {
     for (const metric of processMetrics()) this.registry.registerMetric(metric);
     // An alert on a limit that was never met needs an existing series.
@@ -102,11 +105,13 @@ export class CallMetrics {
     this.#calls.inc({ outcome });
     this.#wall.observe(wallMs / 1_000);
     this.#cpu.inc(cpuMs / 1_000);
+    this.#activity?.call(outcome === 'ok', wallMs);
   }
 
   /** A call was not begun. */
   shed(): void {
     this.#calls.inc({ outcome: 'loadShed' });
+    this.#activity?.call(false, 0);
   }
 
   coolDownBegun(): void {
@@ -122,8 +127,13 @@ export class CallMetrics {
     this.#moved.inc();
   }
 
-  /** Registers gauges that are read at each scrape. */
-  watch(pool: Pool, calls: { readonly inFlight: number; readonly waiting: number }): void {
+  /** Registers gauges that are read at each scrape, and with each minute of the activity. */
+  watch(
+    pool: Pool,
+    calls: { readonly inFlight: number; readonly waiting: number },
+    activity: Pick<Activity, 'call' | 'watch'>,
+  ): void {
+    this.#activity = activity;
     const gauge = (name: string, help: string, read: () => number) =>
       new Gauge({
         name,
@@ -135,6 +145,12 @@ export class CallMetrics {
       });
     const sum = (read: (cell: Pool['cells'][number]) => number) => () =>
       pool.cells.reduce((total, cell) => total + read(cell), 0);
+    const rss = sum((cell) => cell.rssBytes);
+    activity.watch(() => ({
+      cells: pool.cells.length,
+      cellBytes: rss(),
+      contained: pool.suspected + pool.quarantined,
+    }));
     gauge('annex_calls_in_flight', 'Calls that have begun and not ended.', () => calls.inFlight);
     gauge('annex_calls_waiting', 'Calls that wait for a place.', () => calls.waiting);
     gauge('annex_cells', 'Cells that take calls.', () => pool.cells.length);
@@ -148,11 +164,7 @@ export class CallMetrics {
       'Installations that keep crashing their cells and run alone.',
       () => pool.quarantined,
     );
-    gauge(
-      'annex_cell_rss_bytes',
-      'Resident memory of all cells.',
-      sum((cell) => cell.rssBytes),
-    );
+    gauge('annex_cell_rss_bytes', 'Resident memory of all cells.', rss);
     gauge(
       'annex_isolate_heap_bytes',
       'V8 heaps of all isolates, as the cells report them.',

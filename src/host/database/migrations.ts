@@ -11,6 +11,7 @@ import {
   addTokenParents,
   addWebhookHeaders,
   addWebhookRates,
+  createActivity,
   createEventTypes,
   createLostConnections,
   createOrganizations,
@@ -38,6 +39,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '037-webhook-headers': { up: addWebhookHeaders },
   '037b-webhook-rates': { up: addWebhookRates },
   '040-token-parents': { up: addTokenParents },
+  '042-activity': { up: createActivity },
 };
 
 /** The last migration of the development before the first release: it led to the same tables. */

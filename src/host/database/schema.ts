@@ -545,3 +545,14 @@ export const addWebhookHeaders = (db: Kysely<unknown>): Promise<void> =>
 /** When the next request of a webhook with a rate may be sent. */
 export const addWebhookRates = (db: Kysely<unknown>): Promise<void> =>
   db.schema.alterTable('webhook_secrets').addColumn('next_post_at', 'bigint').execute();
+
+/** What each node did in each minute of the last day. */
+export const createActivity = (db: Kysely<unknown>): Promise<void> =>
+  createTable(db, 'activity', {
+    columns: {
+      ...{ minute: time, node: text, calls: integer, errors: integer, walls: text },
+      ...{ delivered: integer, failed: integer, waiting: integer },
+      ...{ cells: integer, cell_bytes: time, contained: integer },
+    },
+    key: ['minute', 'node'],
+  });

@@ -131,6 +131,8 @@ export interface Tables {
     digest: string;
     expires_at: number;
   };
+  /** What each node did in each minute of the last day. */
+  activity: ActivityRow;
   /** Signatures of envelopes that were used, kept while they would still be valid. */
   spent_signatures: {
     endpoint_key: string;
@@ -497,3 +499,21 @@ export const ATTEMPT_RESULTS = ['succeeded', 'failed', 'fault'] as const;
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
 export type Database = Kysely<Tables>;
+
+export interface ActivityRow {
+  /** Its beginning, in milliseconds since 1970. */
+  minute: number;
+  /** Of one start of one node. */
+  node: string;
+  calls: number;
+  errors: number;
+  /** How many calls were how long: `bucket:count`, separated by spaces. */
+  walls: string;
+  delivered: number;
+  failed: number;
+  /** When the row was written, like the next three. */
+  waiting: number;
+  cells: number;
+  cell_bytes: number;
+  contained: number;
+}

@@ -10,9 +10,9 @@ import {
   LIFECYCLE_EVENT_STATES,
   type LifecycleEventState,
 } from '../database/tables.ts';
-import type { Backlog } from '../store/deliveries/backlog.ts';
 import type { EventTypes } from '../store/event-types.ts';
 import type { LifecycleEvents } from '../store/installations/lifecycle-events.ts';
+import type { Store } from '../store/store.ts';
 import type { WebhookHealths } from '../store/webhooks/webhook-health.ts';
 import type { WebhookChange } from '../store/webhooks/webhook-health-rows.ts';
 import { RUN_FATES, type RunFate } from './schedule-worker.ts';
@@ -122,7 +122,7 @@ export interface DeliveryMetrics {
 /** Registers the metrics of deliveries. */
 export function deliveryMetrics(
   registry: Registry,
-  backlog: Pick<Backlog, 'waiting'>,
+  { backlog, activity }: Pick<Store, 'backlog' | 'activity'>,
   inFlight: () => number,
 ): DeliveryMetrics {
   const registers = [registry];
@@ -177,7 +177,10 @@ export function deliveryMetrics(
       attempts.inc({ kind, result });
       durations.observe({ kind }, durationMs / MS_PER_S);
     },
-    settled: (kind, state) => total.inc({ kind, state }),
+    settled(kind, state) {
+      total.inc({ kind, state });
+      activity.delivery(state);
+    },
   };
 }
 

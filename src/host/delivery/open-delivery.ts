@@ -40,7 +40,7 @@ export interface DeliveryDeps extends Omit<IntakeDeps, 'store' | 'worker' | 'lim
   readonly store: IntakeDeps['store'] &
     Pick<
       Store,
-      | ('lifecycleEvents' | 'deliveryQueue' | 'deliveryClaims' | 'backlog' | 'webhookSecrets')
+      | ('lifecycleEvents' | 'deliveryQueue' | 'deliveryClaims' | 'backlog' | 'activity' | 'webhookSecrets')
       | 'webhookHealths'
       | 'eventTypes'
       | ('isShared' | 'announceBacklog' | 'schedules')
@@ -124,7 +124,7 @@ export function openDelivery(deps: DeliveryDeps): OpenDelivery {
 
 function deliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   const { store } = deps;
-  const { deliveryQueue: queue, deliveryClaims: claims, backlog, webhookSecrets: secrets, isShared } = store;
+  const { deliveryQueue: queue, deliveryClaims: claims, webhookSecrets: secrets, isShared } = store;
   const onError = (error: unknown) => deps.onError(error, 'a delivery could not be claimed or settled');
   const handlers = new HandlerDelivery(deps);
   const posting = { ...deps, userAgent: USER_AGENT, headerNames: headerNames(deps.headerPrefix) };
@@ -132,7 +132,7 @@ function deliveryWorker(deps: DeliveryDeps): DeliveryWorker {
   const notices = new NoticeDelivery({ ...posting, ...deps.notices });
   const attempts = new Attempts({ targets: deps.targets, handlers, webhooks, notices, onError });
   const inFlight = () => worker.inFlight;
-  const metrics = deliveryMetrics(deps.metrics, backlog, inFlight);
+  const metrics = deliveryMetrics(deps.metrics, store, inFlight);
   const callForHelp = () => void store.announceBacklog().catch(onError);
   const worker: DeliveryWorker = new DeliveryWorker({
     ...deps,

@@ -1,9 +1,10 @@
 /**
- * Housekeeping of an open store: timers that write buffered log lines and last uses of tokens, and
- * remove old rows. Old rows are removed by one node at a time.
+ * Housekeeping of an open store: timers that write buffered log lines, last uses of tokens and the
+ * activity of the minute, and remove old rows. Old rows are removed by one node at a time.
  */
 import type { GoesOn } from '../database/batches.ts';
 import type { Engine } from '../database/engine.ts';
+import type { Activity } from './activity.ts';
 import type { Audit } from './audit.ts';
 import type { DeliveryRetention } from './deliveries/delivery-retention.ts';
 import type { LifecycleEvents } from './installations/lifecycle-events.ts';
@@ -24,6 +25,7 @@ export interface HousekeepingDeps {
   readonly audit: Pick<Audit, 'prune'>;
   readonly spentSignatures: Pick<SpentSignatures, 'prune'> | undefined;
   readonly storage: Pick<Storage, 'prune'>;
+  readonly activity: Pick<Activity, 'write' | 'prune'>;
   readonly tokens: Pick<Tokens, 'writeUses'>;
   /** Receives the error of a run that failed; the next run starts all the same. */
   onError(error: unknown): void;
@@ -36,11 +38,12 @@ export class Housekeeping {
   /** Starts the timers. */
   constructor(deps: HousekeepingDeps) {
     this.#deps = deps;
-    const { logs, tokens, onError } = deps;
+    const { logs, tokens, activity, onError } = deps;
     this.#timers = [
       setInterval(() => logs.pass().catch(onError), LOG_PASS_MS).unref(),
       setInterval(() => void this.#prune(), PRUNE_EVERY_MS).unref(),
       setInterval(() => tokens.writeUses().catch(onError), PRUNE_EVERY_MS).unref(),
+      setInterval(() => activity.write().catch(onError), PRUNE_EVERY_MS).unref(),
     ];
   }
 
@@ -50,18 +53,19 @@ export class Housekeeping {
     this.#deps.logs.stopFollowing();
   }
 
-  /** Writes the buffered log lines and uses of tokens, and ends a running removal of deliveries. */
+  /** Writes what is buffered, and ends a running removal of deliveries. */
   async finish(): Promise<void> {
-    const { logs, tokens, deliveryRetention, onError } = this.#deps;
+    const { logs, tokens, activity, deliveryRetention, onError } = this.#deps;
     await logs.pass().catch(onError);
     await tokens.writeUses().catch(onError);
+    await activity.write().catch(onError);
     await deliveryRetention.stop();
   }
 
   /** Never rejects: a part that fails is run again in a minute, and the others run all the same. */
   async #prune(): Promise<void> {
-    const { engine, lifecycleEvents, deliveryRetention, logs, audit, spentSignatures, storage, onError } =
-      this.#deps;
+    const { engine, lifecycleEvents, deliveryRetention, logs, audit, spentSignatures, storage } = this.#deps;
+    const { activity, onError } = this.#deps;
     // On PostgreSQL a transaction is behind the work: what was removed meanwhile, its vacuum keeps.
     const removals = async (goesOn: GoesOn) => {
       await lifecycleEvents.prune().catch(onError);
@@ -70,6 +74,7 @@ export class Housekeeping {
       await audit.prune(goesOn).catch(onError);
       await spentSignatures?.prune(goesOn).catch(onError);
       await storage.prune(goesOn).catch(onError);
+      await activity.prune().catch(onError);
     };
     await engine.unlessElsewhere('housekeeping', removals).catch(onError);
   }

@@ -17,6 +17,7 @@ import { announce } from '../database/notices.ts';
 import { Sequence } from '../database/sequence.ts';
 import { SqliteEngine, type SqliteEngineOptions } from '../database/sqlite/sqlite-engine.ts';
 import type { Database } from '../database/tables.ts';
+import { Activity } from './activity.ts';
 import { Audit } from './audit.ts';
 import { Backlog } from './deliveries/backlog.ts';
 import { DeliveryClaims, type DeliveryClaimsDeps } from './deliveries/delivery-claims.ts';
@@ -117,6 +118,8 @@ export interface Store {
   readonly deliveryOrderRows: DeliveryOrderRows;
   readonly deliveryRetention: DeliveryRetention;
   readonly audit: Audit;
+  /** What the service did in the last day. */
+  readonly activity: Activity;
   readonly credentialLeases: CredentialLeases;
   readonly lostConnections: LostConnections;
   readonly productNotices: ProductNotices;
@@ -211,7 +214,7 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
   const statementKeys = new StatementKeys(deps);
   const audit = new Audit(deps);
   const spentSignatures = engine.isShared ? new SpentSignatures(deps) : undefined;
-  const storage = new Storage(deps);
+  const [storage, activity] = [new Storage(deps), new Activity(deps)];
   const eventTypes = new EventTypes({ ...deps, changed: () => void changes.emit('eventTypes') });
   forgetChanged(changes, { webhookSecrets, tokens, statementKeys, eventTypes });
   feedChanges(changes, deliveryFeed);
@@ -228,12 +231,13 @@ function startStore({ options, engine, database, vault, backlog }: OpenedDeps): 
     for (const tenant of tenants) changes.emit('removed', tenant);
   };
   const housekeeping = new Housekeeping({
-    ...{ ...deps, engine, logs, lifecycleEvents, deliveryRetention, audit, spentSignatures, storage, tokens },
+    ...{ ...deps, engine, logs, lifecycleEvents, deliveryRetention, audit, spentSignatures, storage },
+    ...{ tokens, activity },
   });
   void reseal.start();
   return {
     ...{ changes, logs, lifecycleEvents, backlog, deliveryRetention, audit, webhookSecrets, deliveryFeed },
-    ...{ tokens, statementKeys, eventTypes, spentSignatures, storage, isShared: engine.isShared },
+    ...{ tokens, statementKeys, eventTypes, spentSignatures, storage, activity, isShared: engine.isShared },
     ...eventsAndDeliveries({
       ...{ ...deps, isShared: engine.isShared },
       webhookRules: options.webhookRules ?? { onGone: false },

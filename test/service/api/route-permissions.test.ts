@@ -103,6 +103,7 @@ const TABLE: Record<string, string> = {
   // Installations share what their integration keeps.
   ...storage('/v1/integrations/{name}', ['+-+-- +++-', '+-+-- +++-', '+++-']),
   'GET /v1/notices': '++FFF FFFF',
+  'GET /v1/activity': '++FFF FFFF',
   ...below('space'),
   ...below('site'),
 };

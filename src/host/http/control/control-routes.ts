@@ -12,6 +12,7 @@ import { VERSION } from '../../../version.ts';
 import { UploadBudget } from '../../publish/upload-budget.ts';
 import type { Credentials } from '../credentials.ts';
 import { inProcessDepth } from '../loopback-listeners.ts';
+import { ACTIVITY_ROUTES } from './activity.ts';
 import { AUDIT_ROUTES } from './audit.ts';
 import { authenticate } from './authenticate.ts';
 import { BLOCK_ROUTES } from './blocks.ts';
@@ -63,7 +64,7 @@ const ROUTES = [
   ...[...STATEMENT_KEY_ROUTES, ...CONFIGURATION_ROUTES, ...CREDENTIAL_ROUTES, ...COMPLETION_ROUTES],
   ...[...RENDER_ROUTES, ...BLOCK_ROUTES, ...CONTENT_ROUTES, ...LOG_ROUTES, ...AUDIT_ROUTES],
   ...[...EVENT_ROUTES, ...EVENT_TYPE_ROUTES, ...TASK_ROUTES, ...DELIVERY_ROUTES, ...STORAGE_ROUTES],
-  ...[...NOTICE_ROUTES, ...SCHEDULE_ROUTES, ...ORGANIZATION_ROUTES],
+  ...[...NOTICE_ROUTES, ...SCHEDULE_ROUTES, ...ORGANIZATION_ROUTES, ...ACTIVITY_ROUTES],
 ];
 
 export interface ControlRouteDeps extends ControlDeps, OperationsDeps {

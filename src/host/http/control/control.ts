@@ -34,6 +34,7 @@ type StoreDeps = Pick<
   | 'eventList'
   | 'eventTypes'
   | 'audit'
+  | 'activity'
   | 'credentialLeases'
   | 'usedOAuthStates'
   | 'installedBlocks'
