@@ -3192,8 +3192,12 @@ export class DeliveriesRoutes {
    *
    * `POST /v1/deliveries/replay`
    */
-  replay(body: Replay, options?: Options): Reply<Replayed> {
-    return this.#requests.send('POST', '/v1/deliveries/replay', { body, options });
+  replay(body: Replay, options?: Options & DeliveriesReplayQuery): Reply<Replayed> {
+    return this.#requests.send('POST', '/v1/deliveries/replay', {
+      query: { dryRun: options?.dryRun },
+      body,
+      options,
+    });
   }
 }
 
@@ -3688,6 +3692,11 @@ export interface DeliveriesListQuery {
   /** `eventId` of an event. */
   readonly event?: string | undefined;
   readonly state?: 'pending' | 'delivered' | 'unhandled' | 'failed' | 'canceled' | 'held' | undefined;
+}
+
+export interface DeliveriesReplayQuery {
+  /** Count them, and change none. */
+  readonly dryRun?: boolean | undefined;
 }
 
 export interface Delivery {
@@ -4705,7 +4714,7 @@ export interface Replay {
 }
 
 export interface Replayed {
-  /** How many were made pending again. */
+  /** How many were made pending again; with `dryRun`, would be. */
   readonly replayed: number;
   /** Present if there may be more: repeat the request with this as `cursor`. */
   readonly next?: string | undefined;

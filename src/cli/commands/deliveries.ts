@@ -154,12 +154,13 @@ const replay: Command = defineCommand({
     state: { value: 'state', help: 'those in this state; failed by default', choices: STATES.slice(1) },
     since: { value: 'time', help: 'accepted since then: 30s, 10m, 2h, 1d, or a date', parse: moment },
     until: { value: 'time', help: 'accepted before then', parse: moment },
+    dryRun: { help: 'count them, and change none' },
   },
   examples: [
     { line: 'annex deliveries replay hello --since 2h', does: 'repeat what failed in the last two hours' },
   ],
   json: Type.Object({ replayed: Type.Integer() }),
-  async run(context, { installation: word, since, until, ...rest }) {
+  async run(context, { installation: word, since, until, dryRun = false, ...rest }) {
     const { output } = context;
     const client = await context.client();
     const { id: installation } = await findInstallation(client, word);
@@ -173,17 +174,16 @@ const replay: Command = defineCommand({
       const answer = await client.request<{ replayed: number; next?: string }>(
         'POST',
         '/v1/deliveries/replay',
-        {
-          body,
-        },
+        { body, query: { dryRun: dryRun || undefined } },
       );
       replayed += answer.replayed;
       cursor = answer.next;
       if (cursor === undefined) break;
       output.talk(`${replayed} so far.`);
     }
+    const noun = replayed === 1 ? 'delivery is' : 'deliveries are';
     output.result({ replayed }, () =>
-      output.line(`${replayed} ${replayed === 1 ? 'delivery is' : 'deliveries are'} pending again.`),
+      output.line(dryRun ? `${replayed} would be pending again.` : `${replayed} ${noun} pending again.`),
     );
   },
 });

@@ -30,7 +30,7 @@ export interface Replayed {
 }
 
 export interface DeliveryOrdersDeps {
-  readonly rows: Pick<DeliveryOrderRows, 'redeliver' | 'cancel' | 'redeliverSome'>;
+  readonly rows: Pick<DeliveryOrderRows, 'redeliver' | 'cancel' | 'redeliverSome' | 'findSome'>;
   readonly worker: Pick<DeliveryWorker, 'add'>;
   readonly limits: Pick<Limits, 'deliveriesPerReplay'>;
 }
@@ -70,16 +70,20 @@ export class DeliveryOrders {
   /**
    * Oldest first, at most `deliveriesPerReplay`, and fewer if matches are rare. Uses several
    * transactions, each with its own audit entry.
+   *
+   * @param isDry counts, and changes nothing
    */
-  async replay({ cursor, ...query }: ReplayQuery, by: Actor): Promise<Replayed> {
+  async replay({ cursor, ...query }: ReplayQuery, by: Actor, isDry = false): Promise<Replayed> {
     const { rows, worker, limits } = this.#deps;
     let replayed = 0;
     let sparse = 0;
     let next = cursor;
     while (replayed < limits.deliveriesPerReplay && sparse < SPARSE_SEARCHES_MAX) {
       const limit = Math.min(ROWS_PER_ORDER, limits.deliveriesPerReplay - replayed);
-      const { made, next: rest } = await rows.redeliverSome({ ...query, cursor: next }, limit, by);
-      if (made.length > 0) worker.add(made);
+      const some = { ...query, cursor: next };
+      const found = isDry ? rows.findSome(some, limit) : rows.redeliverSome(some, limit, by);
+      const { made, next: rest } = await found;
+      if (made.length > 0 && !isDry) worker.add(made);
       replayed += made.length;
       if (made.length < limit) sparse += 1;
       next = rest;

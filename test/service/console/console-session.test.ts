@@ -3,6 +3,7 @@
  * that nobody else can.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EventReader } from '../../support/http/event-reader.ts';
 import { TestService } from '../../support/service.ts';
 
 let annex: TestService;
@@ -137,6 +138,32 @@ describe('a session', () => {
     const [own] = (await listed()).filter(({ id }) => !before.has(id));
     await annex.api('DELETE', `/v1/tokens/${own?.id}`);
     expect(await statusWith(cookie)).toBe(401);
+  });
+
+  test('follows deliveries until it ends, also when other tokens are revoked', async () => {
+    const declared = { title: 'An order', level: 'organization' };
+    await annex.api('PUT', '/v1/event-types/order_paid', { json: declared });
+    await annex.publish('hears', {
+      'index.js': `
+import { createIntegration } from '@annex/sdk';
+export default createIntegration({ events: { order_paid: () => undefined } });`,
+    });
+    await annex.install('hears', 'acme');
+    const cookie = await session();
+    const url = `${annex.service.controlUrl}/v1/deliveries`;
+    const events = await EventReader.open(url, { ...PAGE, cookie, accept: 'text/event-stream' });
+    const revokeAnother = async () => {
+      const { body } = await annex.api('POST', '/v1/tokens', { json: { kind: 'platform' } });
+      await annex.api('DELETE', `/v1/tokens/${body['id']}`);
+    };
+    await revokeAnother();
+    const posted = { type: 'order_paid', organization: 'acme', data: {} };
+    expect((await annex.api('POST', '/v1/events', { json: posted })).body).toMatchObject({ deliveries: 1 });
+    expect(JSON.parse((await events.next())?.data ?? '')).toMatchObject({ change: 'accepted' });
+    await ask('DELETE', '/console/session', { ...PAGE, cookie });
+    let last = await events.next();
+    for (let next = last; next !== undefined; next = await events.next()) last = next;
+    expect(last).toMatchObject({ type: 'end', data: '{"reason":"revoked"}' });
   });
 
   test('is begun by no code of an integration', async () => {

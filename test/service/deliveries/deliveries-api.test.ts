@@ -299,8 +299,8 @@ describe('deliveries', () => {
 });
 
 describe('a replay', () => {
-  const replay = (json: object, token = tokens.get('beach') ?? '') =>
-    ask(annex, 'POST', '/deliveries/replay', { token, json: { installation: here(), ...json } });
+  const replay = (json: object, token = tokens.get('beach') ?? '', query = '') =>
+    ask(annex, 'POST', `/deliveries/replay${query}`, { token, json: { installation: here(), ...json } });
   /** Three failed deliveries, one of each type. */
   const failed = async (): Promise<
     readonly [view: DeliveryView, feedback: DeliveryView, content: DeliveryView]
@@ -334,6 +334,19 @@ describe('a replay', () => {
       const [first, second] = receiver.about(eventId);
       expect(second?.body).toBe(first?.body);
     }
+  });
+
+  test('counts with dryRun what it would order, page by page, and changes nothing', async () => {
+    const three = await failed();
+    const from = three[0].createdAt;
+    const count = (json: object) => replay({ from, ...json }, undefined, '?dryRun=true');
+    expect((await count({})).body).toEqual({ replayed: REPLAYED_MAX });
+    expect((await count({ site: 'docs', type: 'page_feedback' })).body).toEqual({ replayed: 1 });
+    expect((await count({ state: 'delivered' })).body).toEqual({ replayed: 0 });
+    expect(await statesOf(three)).toEqual(['failed', 'failed', 'failed']);
+    expect((await replay({ from, space: 'garden' })).body).toEqual({ replayed: 1 });
+    await arrived(three[2]);
+    expect((await count({})).body).toEqual({ replayed: 2 });
   });
 
   test('takes another state if given, and never pending deliveries', async () => {

@@ -51,12 +51,15 @@ const REFUSALS = {
 /** The error for a token that has no principal. */
 export const tokenRefused = (why: Refused): AnnexError => new AnnexError('TOKEN_INVALID', REFUSALS[why]);
 
+/** The token that a request came with: its own, or that of a session of the console. */
+export const tokenOf = ({ raw }: FastifyRequest): string | undefined => bearerToken(raw) ?? sessionToken(raw);
+
 /** Requires a token for every route of this instance and of those below it. */
 export function authenticate(app: FastifyInstance, credentials: Credentials): void {
   app.decorateRequest(ACTOR);
   app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.preflight) return;
-    const token = bearerToken(request.raw) ?? sessionToken(request.raw);
+    const token = tokenOf(request);
     if (token === undefined) {
       throw new AnnexError('TOKEN_MISSING', 'Send a token: "Authorization: Bearer <token>".');
     }

@@ -18,6 +18,7 @@ import type { Tokens } from '../../store/tokens.ts';
 import { cookieOf, isOwnPage, sessionToken } from '../console-cookie.ts';
 import { bearerToken, type Credentials } from '../credentials.ts';
 import { tokenRefused } from './authenticate.ts';
+import type { Followers } from './following/followers.ts';
 
 const ENTRY = fileURLToPath(new URL('../../../../packages/console/src/console.tsx', import.meta.url));
 const LOCK_FILE = fileURLToPath(new URL('../../../../package-lock.json', import.meta.url));
@@ -67,6 +68,7 @@ const documentWith = (script: string): string => `<!doctype html>
 export interface ConsoleDeps {
   readonly credentials: Pick<Credentials, 'principal' | 'addressOf'>;
   readonly tokens: Pick<Tokens, 'openSession' | 'revoke'>;
+  readonly followers: Pick<Followers, 'check'>;
 }
 
 export function consoleRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
@@ -95,7 +97,7 @@ export function consoleRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
 }
 
 /** The session of the page: who it is, and its beginning and end. */
-function sessionRoutes(app: FastifyInstance, { credentials, tokens }: ConsoleDeps): void {
+function sessionRoutes(app: FastifyInstance, { credentials, tokens, followers }: ConsoleDeps): void {
   app.get('/console/session', async (request) => {
     const token = sessionToken(request.raw);
     // Nobody, or a session that has ended, is no fault of the page's.
@@ -122,6 +124,8 @@ function sessionRoutes(app: FastifyInstance, { credentials, tokens }: ConsoleDep
     const principal = token && (await credentials.principal(request.raw, token));
     if (typeof principal === 'object' && isHolder(principal))
       await tokens.revoke(principal.tokenId, { principal, requestId: request.id, depth: 0 });
+    // Streams of the session end.
+    followers.check();
     reply.header('set-cookie', cookieOf(undefined, request.raw));
     return reply.code(204).send();
   });

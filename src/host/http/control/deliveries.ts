@@ -23,8 +23,7 @@ import type { Delivery, DeliveryPayload, RecordedAttempt } from '../../store/del
 import { CHANGE_ID, type DeliveryChange } from '../../store/deliveries/delivery-change.ts';
 import type { DeliveryFeed } from '../../store/deliveries/delivery-feed.ts';
 import type { DeliveryFilter } from '../../store/deliveries/delivery-search.ts';
-import { bearerToken } from '../credentials.ts';
-import { actorOf, holderOf } from './authenticate.ts';
+import { actorOf, holderOf, tokenOf } from './authenticate.ts';
 import type { Control } from './control.ts';
 import { requireEventType } from './event-types.ts';
 import type { Source } from './following/event-stream.ts';
@@ -192,7 +191,7 @@ const ReplayBody = closed('Replay', {
 });
 
 const ReplayView = named('Replayed', {
-  replayed: Type.Integer({ description: 'How many were made pending again.' }),
+  replayed: Type.Integer({ description: 'How many were made pending again; with `dryRun`, would be.' }),
   next: optional(Type.String(), 'Present if there may be more: repeat the request with this as `cursor`.'),
 });
 
@@ -274,7 +273,10 @@ const orderRoutes = [
     description:
       'Those of one installation that failed, or that have `state`: a bounded number for each request, oldest first.',
     rate: 'edits',
-    query: NoQuery,
+    query: Type.Object(
+      { dryRun: optional(Type.Boolean(), 'Count them, and change none.') },
+      { additionalProperties: false },
+    ),
     body: ReplayBody,
     answer: ReplayView,
     async handle(request, control) {
@@ -290,7 +292,7 @@ const orderRoutes = [
         ...timeRange('body', rest),
       };
       rates.edit(request, installation);
-      const { replayed, next } = await deliveryOrders.replay(query, actorOf(request));
+      const { replayed, next } = await deliveryOrders.replay(query, actorOf(request), request.query.dryRun);
       return { replayed, next: next && cursorOf(next) };
     },
   }),
@@ -329,7 +331,7 @@ function follower(
   request: DeliveriesRequest,
   { installationId, organization }: DeliveryFilter,
 ): Follower {
-  const token = bearerToken(request.raw) ?? '';
+  const token = tokenOf(request) ?? '';
   const whole = organization === undefined ? undefined : `deliveries of ${organization}`;
   return {
     principal: holderOf(request),

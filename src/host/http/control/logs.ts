@@ -12,8 +12,7 @@ import { integrationTenant } from '../../../model/target.ts';
 import { unknownInstallation, unknownIntegration } from '../../../model/unknown-name-errors.ts';
 import { LOG_LEVELS, type LogLevel } from '../../../protocol/wire.ts';
 import type { Logs, StoredLine } from '../../store/logs.ts';
-import { bearerToken } from '../credentials.ts';
-import { holderOf, principalOf } from './authenticate.ts';
+import { holderOf, principalOf, tokenOf } from './authenticate.ts';
 import type { Control } from './control.ts';
 import type { Source } from './following/event-stream.ts';
 import { answerWith, beginOf, type Follower, isFollowed } from './following/followers.ts';
@@ -129,7 +128,7 @@ async function readableLog(
 }
 
 function follower(control: Control, request: LogsRequest, { tenant }: Log): Follower {
-  const token = bearerToken(request.raw) ?? '';
+  const token = tokenOf(request) ?? '';
   return {
     principal: holderOf(request),
     followed: tenant,

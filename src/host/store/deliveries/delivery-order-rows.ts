@@ -72,6 +72,7 @@ export interface ReplayedSome {
 }
 
 export interface DeliveryOrderRowsDeps {
+  readonly database: Database;
   readonly commits: GroupCommit;
   readonly backlog: Pick<Backlog, 'change'>;
   readonly deliveryFeed: CommittedSteps;
@@ -114,6 +115,14 @@ export class DeliveryOrderRows {
     this.#deps.backlog.change(rows.length);
     this.#committed(rows, 'redelivered');
     return { made: rows.map(waitingOf), ...(next !== undefined && { next }) };
+  }
+
+  /** What `redeliverSome` would make pending, unchanged. */
+  async findSome(query: ReplayQuery, limit: number): Promise<ReplayedSome> {
+    const search = { ...query, limit, newestFirst: false };
+    const { items, next } = await searchDeliveries(this.#deps.database, search);
+    const made = items.filter(({ type }) => type !== TASK).map(waitingOf);
+    return { made, ...(next !== undefined && { next }) };
   }
 
   #committed(rows: readonly DeliveryRow[], step: Step): void {
