@@ -12,10 +12,19 @@ pre { margin: 0; }
   padding: var(--space-16) var(--space-12); border-inline-end: 1px solid var(--line); background: var(--surface); overflow-y: auto;
 }
 .brand { padding-inline: var(--space-8); font-size: var(--head-s); font-weight: 600; }
-.side a { display: block; padding: 6px var(--space-8); border-radius: var(--radius); color: var(--quiet-text); text-decoration: none; }
+.bar { display: none; }
+.side a { display: flex; align-items: center; gap: var(--space-8); padding: 6px var(--space-8); border-radius: var(--radius); color: var(--quiet-text); text-decoration: none; }
 .side a:hover { background: var(--raised); color: var(--text); }
 .side a[aria-current] { background: var(--accent-tint); color: var(--accent); font-weight: 600; }
+.find { justify-content: start; font-weight: 400; color: var(--quiet-text); align-self: stretch; border-color: var(--line); }
+kbd { font: inherit; font-size: var(--text-s); color: var(--faint-text); margin-inline-start: auto; }
 .who { margin-block-start: auto; display: flex; justify-content: space-between; align-items: center; gap: 8px; padding-inline-start: var(--space-8); color: var(--quiet-text); font-size: var(--text-m); }
+.palette { inset-block-start: 12vh; margin-block-start: 0; padding: var(--space-8); }
+.palette > ul { display: grid; }
+.palette .option .icon { color: var(--quiet-text); }
+.palette .option.active { outline: none; background: var(--accent-tint); }
+.sheet { margin: 0; max-block-size: none; block-size: 100vh; inline-size: min(280px, 80vw); padding: 0; border: none; background: var(--surface); color: var(--text); font: inherit; }
+.sheet::backdrop { background: var(--shade); }
 main { padding: var(--space-24); max-inline-size: calc(1200px + 2 * var(--space-24)); min-inline-size: 0; }
 .head { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: var(--space-12); margin-block-end: var(--space-16); }
 .crumbs { font-size: var(--text-m); margin-block-end: var(--space-4); }
@@ -78,11 +87,20 @@ meter::-moz-meter-bar { background: var(--faint-text); }
 .empty { display: grid; justify-items: center; gap: var(--space-12); padding: var(--space-48) var(--space-16); color: var(--quiet-text); text-align: center; border: 1px dashed var(--line); border-radius: var(--radius-surface); }
 .sign-in { min-block-size: 100vh; display: grid; place-items: center; margin-inline: auto; }
 .card { display: grid; gap: var(--space-16); inline-size: min(400px, 100%); padding: var(--space-24); background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius-surface); }
+@media (max-width: 1100px) {
+  .frame { grid-template-columns: 56px minmax(0, 1fr); }
+  .frame > .side { padding-inline: var(--space-8); }
+  .frame > .side :is(.words, kbd) { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); }
+  .frame > .side :is(a, .button) { justify-content: center; padding-inline: 0; min-block-size: 36px; inline-size: 100%; }
+  .frame > .side .who { padding: 0; }
+  .frame > .side .brand { text-align: center; padding: 0; }
+  .frame > .side .brand::before { content: "A"; }
+}
 @media (max-width: 720px) {
-  .frame { grid-template-columns: minmax(0, 1fr); }
-  .side { position: static; block-size: auto; border-inline-end: none; border-block-end: 1px solid var(--line); }
-  .side ul { display: flex; overflow-x: auto; }
-  .side a { white-space: nowrap; }
+  .frame { grid-template-columns: minmax(0, 1fr); grid-template-rows: auto 1fr; }
+  .frame > .side { display: none; }
+  .bar { display: flex; align-items: center; justify-content: space-between; padding: var(--space-4) var(--space-8); border-block-end: 1px solid var(--line); background: var(--surface); position: sticky; inset-block-start: 0; z-index: 1; }
+  .sheet .side { border: none; block-size: 100%; }
   main { padding: var(--space-16); }
   .attempt { grid-template-columns: 24px auto 1fr; }
   .attempt meter { display: none; }

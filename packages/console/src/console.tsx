@@ -1,6 +1,6 @@
 /** The console: who has signed in sees what their token may see of the API, and does what it may do. */
-import { render } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { render, type VNode } from 'preact';
+import { useRef, useState } from 'preact/hooks';
 import { WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
 import { Callout, Field, Skeleton, TextLine, useFieldAttributes } from '../../ui/src/widgets.tsx';
 import { CONSOLE_STYLES } from './console-styles.ts';
@@ -19,19 +19,46 @@ import {
 } from './listings.tsx';
 import { Overview } from './overview.tsx';
 import { addressOf, go, place } from './place.ts';
-import { begin, type Session, session, signIn, signOut } from './session.ts';
+import { begin, type Session, session, signIn } from './session.ts';
+import { type Section, Shell } from './shell.tsx';
 
-// biome-ignore lint/suspicious/noExplicitAny: each list has rows of its own
-const LISTINGS: readonly (readonly [listing: Listing<any>, kinds: readonly Session['kind'][] | 'all'])[] = [
-  [INTEGRATIONS, 'all'],
-  [INSTALLATIONS, 'all'],
-  [EVENTS, 'all'],
-  [DELIVERIES, 'all'],
-  [WEBHOOKS, 'all'],
-  [NOTICES, ['admin', 'platform']],
-  [EVENT_TYPES, 'all'],
-  [TOKENS, ['admin']],
-  [AUDIT, 'all'],
+interface View extends Section {
+  /** Kinds of tokens that may see it; all without it. */
+  readonly kinds?: readonly Session['kind'][];
+  readonly whole: () => VNode;
+  /** The view of one, where there is one. @param ids segments of its address */
+  readonly one?: (...ids: readonly string[]) => VNode | undefined;
+}
+
+const OPERATOR = ['admin', 'platform'] as const;
+
+const list = <Row,>(listing: Listing<Row>) => ({
+  path: listing.path,
+  title: listing.title,
+  isOfOrganizations: listing.filters.some(({ name }) => name === 'organization'),
+  whole: () => <ListView key={listing.path} listing={listing} />,
+});
+
+const VIEWS: readonly View[] = [
+  { path: '', title: 'Overview', icon: 'overview', whole: () => <Overview /> },
+  {
+    ...{ ...list(INTEGRATIONS), icon: 'integration' },
+    one: (name = '', more) => (more === undefined ? <IntegrationView key={name} name={name} /> : undefined),
+  },
+  {
+    ...{ ...list(INSTALLATIONS), icon: 'plug' },
+    one: (integration = '', id, more) =>
+      id === undefined || more !== undefined ? undefined : (
+        <InstallationView key={id} integration={integration} id={id} />
+      ),
+  },
+  { ...list(EVENTS), icon: 'event', one: (id = '') => <EventView key={id} id={id} /> },
+  { ...list(DELIVERIES), icon: 'delivery', one: (id = '') => <DeliveryView key={id} id={id} /> },
+  { ...list(WEBHOOKS), icon: 'warning' },
+  { ...list(NOTICES), icon: 'bell', kinds: OPERATOR },
+  { ...list(EVENT_TYPES), icon: 'tag' },
+  { ...list(TOKENS), icon: 'key', kinds: ['admin'] },
+  { ...list(AUDIT), icon: 'list' },
 ];
 
 function Console({ refusal }: { readonly refusal: string | undefined }) {
@@ -87,61 +114,15 @@ const TokenLine = ({ change }: { readonly change: (text: string) => void }) => (
 );
 
 function Signed({ who }: { readonly who: Session }) {
-  const [first] = place.value.path;
-  const listings = LISTINGS.filter(([, kinds]) => kinds === 'all' || kinds.includes(who.kind)).map(
-    ([listing]) => listing,
-  );
-  const main = useRef<HTMLElement>(null);
-  const address = place.value.path.join('/');
-  // A new view begins at its top, and the reader with it.
-  useEffect(() => {
-    main.current?.focus({ preventScroll: true });
-    scrollTo(0, 0);
-  }, [address]);
+  const views = VIEWS.filter(({ kinds }) => kinds === undefined || kinds.includes(who.kind));
+  const [first = '', ...ids] = place.value.path;
+  const view = views.find(({ path }) => path === first);
+  const shown = ids.length === 0 ? view?.whole() : view?.one?.(...ids);
   return (
-    <div class="frame">
-      <nav class="side" aria-label="Console">
-        <p class="brand">Annex</p>
-        <ul>
-          {[{ path: '', title: 'Overview' }, ...listings].map(({ path, title }) => (
-            <li key={path}>
-              <a href={addressOf(path)} aria-current={(first ?? '') === path ? 'page' : undefined}>
-                {title}
-              </a>
-            </li>
-          ))}
-        </ul>
-        <div class="who">
-          <span dir="auto">{who.organization ?? who.kind}</span>
-          <button type="button" class="button quiet" onClick={() => void signOut()}>
-            Sign out
-          </button>
-        </div>
-      </nav>
-      <main ref={main} tabIndex={-1}>
-        <View listings={listings} />
-      </main>
-    </div>
+    <Shell who={who} sections={views}>
+      {shown ?? <Nowhere />}
+    </Shell>
   );
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: each list has rows of its own
-function View({ listings }: { readonly listings: readonly Listing<any>[] }) {
-  const [first, id, second, ...more] = place.value.path;
-  if (first === undefined) return <Overview />;
-  const listing = listings.find(({ path }) => path === first);
-  if (listing === undefined || more.length > 0) return <Nowhere />;
-  if (id === undefined) return <ListView key={first} listing={listing} />;
-  if (second !== undefined)
-    return first === 'installations' ? (
-      <InstallationView key={second} integration={id} id={second} />
-    ) : (
-      <Nowhere />
-    );
-  if (first === 'integrations') return <IntegrationView key={id} name={id} />;
-  if (first === 'events') return <EventView key={id} id={id} />;
-  if (first === 'deliveries') return <DeliveryView key={id} id={id} />;
-  return <Nowhere />;
 }
 
 const Nowhere = () => (
