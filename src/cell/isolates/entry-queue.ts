@@ -312,6 +312,9 @@ export class EntryQueue implements Runnable {
    */
   async #applied(entry: Entry<Uint8Array>): Promise<string | undefined> {
     try {
+      // isolated-vm records the stack of whoever enters (7.0.1, `isolate/three_phase_task.h`), and
+      // pays for each frame of it: a continuation has one.
+      await undefined;
       await this.#enter.apply(undefined, this.#transferable(entry));
       return undefined;
     } catch (thrown) {
