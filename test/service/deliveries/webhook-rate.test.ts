@@ -6,7 +6,8 @@ import { expect, test, vi } from 'vitest';
 import { Delivering, turns } from '../../support/deliveries/delivery-worker.ts';
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 
-const POLL = { timeout: 90_000 };
+/** Each look lets time pass. */
+const POLL = { timeout: 90_000, interval: 1 };
 const COUNT = 20;
 
 /** Times of the requests of this many deliveries, from the first. @param rate of the manifest */

@@ -1,13 +1,17 @@
 /**
  * The suites of `npm run test:long`: those that kill processes and wait for them to return, attack
- * a service for minutes, or drive other programs. `npm test` has all others: also those in a
- * browser, which need a core for themselves while they run and so stand among lighter ones.
+ * a service for minutes, or drive other programs and browsers. `npm test` has all others.
  */
 export const LONG_SUITES: readonly string[] = [
   'test/slow/**/*.test.ts',
   ...['confinement', 'fuzz', 'hostile'].map((folder) => `test/security/${folder}/**/*.test.ts`),
-  ...['compatibility', 'deployment', 'libraries'].map((folder) => `test/service/${folder}/**/*.test.ts`),
+  ...['compatibility', 'deployment', 'libraries', 'renderer'].map(
+    (folder) => `test/service/${folder}/**/*.test.ts`,
+  ),
+  'test/service/cli/dev-page-browser.test.ts',
+  'test/service/cli/dev-page-gallery.test.ts',
   'test/service/cli/shell-completions.test.ts',
+  'test/service/console/console-page.test.ts',
   'test/service/repository/example-receivers.test.ts',
   'test/service/repository/readme.test.ts',
 ];
