@@ -32,19 +32,19 @@ export async function componentsModule(): Promise<string> {
 const leaveModules = (folder: string): Plugin => ({
   name: 'leave-modules',
   setup: ({ onResolve }) =>
-    onResolve({ filter: /^\.\.?\/(index|configuration)\.ts$/ }, ({ path }) => ({
-      path: `${folder}/${/index|configuration/.exec(path)?.[0]}.js`,
+    onResolve({ filter: /^\.\.?\/(index|configuration|webhooks)\.ts$/ }, ({ path }) => ({
+      path: `${folder}/${/index|configuration|webhooks/.exec(path)?.[0]}.js`,
       external: true,
       sideEffects: true,
     })),
 });
 
 /**
- * The module that makes `<annex-configuration>` known. It loads that of the components where one
- * draws the settings. @param folder of that module
+ * The module that makes `<annex-configuration>` known, or `<annex-webhooks>`, which imports it. They
+ * load that of the components where one draws the settings. @param folder of those modules
  */
-export async function configurationModule(folder: string): Promise<string> {
-  const entryPoints = ['src/configuration.ts'];
+export async function tagModule(name: 'configuration' | 'webhooks', folder: string): Promise<string> {
+  const entryPoints = [`src/${name}.ts`];
   // The entry itself is not left out: it is not imported.
   const { outputFiles } = await build({ ...OPTIONS, entryPoints, plugins: [leaveModules(folder)] });
   return outputFiles[0]?.text ?? '';
@@ -62,6 +62,7 @@ export async function reactModule(folder: string): Promise<string> {
 export async function buildComponents(into: string): Promise<void> {
   await mkdir(into, { recursive: true });
   await writeFile(join(into, 'index.js'), await componentsModule());
-  await writeFile(join(into, 'configuration.js'), await configurationModule('.'));
+  for (const name of ['configuration', 'webhooks'] as const)
+    await writeFile(join(into, `${name}.js`), await tagModule(name, '.'));
   await writeFile(join(into, 'react.js'), await reactModule('.'));
 }

@@ -6,6 +6,7 @@
  * the principals that are allowed; all others are denied.
  */
 import type { TargetName } from './installation.ts';
+import type { EndpointLevel } from './level.ts';
 
 export const TOKEN_KINDS = ['admin', 'platform', 'organization'] as const;
 
@@ -82,6 +83,8 @@ export interface UiPrincipal {
   /** The organization that installed. */
   readonly organization: string;
   readonly target: TargetName;
+  /** Whether it is for the webhook of the target, too. */
+  readonly webhook?: true;
 }
 
 export type Principal = HolderPrincipal | RuntimePrincipal | UiPrincipal;
@@ -227,16 +230,30 @@ export const mayReadIntegrationLog = (principal: Principal, owner: string): bool
 export const mayReadDeliveries = (principal: Principal, organization: string): boolean =>
   mayInstallFor(principal, organization);
 
+/** Read and redeliver one delivery: the same, and a page that sets up the webhook it came by. */
+export const mayReadDelivery = (
+  principal: Principal,
+  { organization, target }: { readonly organization: string; readonly target: Reached },
+): boolean =>
+  mayReadDeliveries(principal, organization) || (principal.kind === 'ui' && isSame(principal.target, target));
+
 /**
  * Read, replace and test the signing secret of a target's webhooks: principals that may install it,
- * and code in a call for exactly this target, which draws its settings. A call for the installation
- * above it does not count.
+ * code in a call for exactly this target, which draws its settings, and a page that sets it up. A
+ * call for the installation above it does not count.
  */
 export const maySeeWebhookSecret = (principal: Principal, installed: InstalledIn): boolean =>
   mayInstallFor(principal, installed.organization) ||
-  (principal.kind === 'installation' && isSame(principal.target, installed));
+  ((principal.kind === 'installation' || principal.kind === 'ui') && isSame(principal.target, installed));
 
-const isSame = (own: TargetName, { installationId, level, place }: TargetName): boolean =>
+/** A target, or an integration's own endpoint. */
+interface Reached {
+  readonly level: EndpointLevel;
+  readonly installationId?: string;
+  readonly place?: string;
+}
+
+const isSame = (own: TargetName, { installationId, level, place }: Reached): boolean =>
   own.installationId === installationId && own.level === level && own.place === place;
 
 /** Post events of the product: the host product and the operator. */

@@ -29,6 +29,8 @@ export interface UiClaims {
   readonly origins: readonly string[];
   /** Unix seconds. */
   readonly expiresAt: number;
+  /** Whether it is for the webhook of the target, too. */
+  readonly webhook?: true;
 }
 
 export const isUiToken = (token: string): boolean => token.startsWith(PREFIX);
@@ -49,10 +51,11 @@ export function readUiToken(keys: RuntimeTokenKeys, token: string): UiClaims | u
   const claims = JSON.parse(
     Buffer.from(signed.slice(PREFIX.length), 'base64url').toString('utf8'),
   ) as UiClaims;
-  const isKnown = Object.keys(claims).join() === MEMBERS && LEVELS.includes(claims.target.level);
+  const isKnown = MEMBERS.includes(Object.keys(claims).join()) && LEVELS.includes(claims.target.level);
   return isKnown ? claims : undefined;
 }
 
-const MEMBERS = (
-  ['integration', 'since', 'target', 'issuer', 'origins', 'expiresAt'] satisfies (keyof UiClaims)[]
-).join();
+const ALWAYS = [
+  ...(['integration', 'since', 'target', 'issuer', 'origins', 'expiresAt'] satisfies (keyof UiClaims)[]),
+].join();
+const MEMBERS = [ALWAYS, `${ALWAYS},webhook`];

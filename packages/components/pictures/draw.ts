@@ -1,7 +1,7 @@
 /**
- * `npm run docs:pictures`: draws each example, and the states of a configuration, in a real Chromium,
+ * `npm run docs:pictures`: draws each example, and the states of a configuration and of webhooks, in a real Chromium,
  * and writes `docs/contentkit.md` and `docs/pictures/*.png`. With a folder as its argument, it also
- * writes the configurations there in both schemes at three widths, to be looked at. Needs Debian's package `chromium`. Reaches nothing but its own page.
+ * writes those states there in both schemes at three widths, to be looked at. Needs Debian's package `chromium`. Reaches nothing but its own page.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -9,21 +9,23 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Page } from 'playwright-core';
-import { componentsModule, configurationModule } from '../build.ts';
+import { componentsModule, tagModule } from '../build.ts';
 import { drawingOf, EXAMPLES } from './examples.ts';
-import { FORMS, OPTIONS } from './forms.ts';
+import { FORMS, OPTIONS, WEBHOOKS } from './forms.ts';
 import { referencePage } from './reference-page.ts';
 
 const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url));
 const WIDTH = 560;
+const WEBHOOKS_WIDTH = 960;
 const PAGE = `<!doctype html><html lang="en"><body style="margin:16px"><annex-component></annex-component>
-<annex-configuration></annex-configuration>
+<annex-configuration></annex-configuration><annex-webhooks hidden></annex-webhooks>
 <script type="module" src="/index.js"></script>
-<script type="module" src="/configuration.js"></script></body></html>`;
+<script type="module" src="/webhooks.js"></script></body></html>`;
 
 const modules = new Map([
   ['/index.js', await componentsModule()],
-  ['/configuration.js', await configurationModule('')],
+  ['/configuration.js', await tagModule('configuration', '')],
+  ['/webhooks.js', await tagModule('webhooks', '')],
 ]);
 const server = createServer((request, response) => {
   const module = modules.get(request.url ?? '');
@@ -55,6 +57,13 @@ try {
     await page.locator('annex-configuration').screenshot({ path: join(DOCS, 'pictures', `${name}.png`) });
     if (into !== undefined) await drawAll(page, join(into, name));
   }
+  await page.evaluate(`document.querySelector('annex-configuration').remove()`);
+  for (const [name, answers] of Object.entries(WEBHOOKS)) {
+    await page.setViewportSize({ width: WEBHOOKS_WIDTH, height: 400 });
+    await showWebhooks(page, answers);
+    await page.locator('annex-webhooks').screenshot({ path: join(DOCS, 'pictures', `${name}.png`) });
+    if (into !== undefined) await drawAll(page, join(into, name));
+  }
   await writeFile(join(DOCS, 'contentkit.md'), referencePage());
 } finally {
   await browser.close();
@@ -69,6 +78,22 @@ async function configure(page: Page, form: object): Promise<void> {
   }`);
   await page.getByRole('button', { name: 'Save' }).waitFor();
   await page.waitForLoadState('networkidle');
+}
+
+/** Shows the webhook of a target, with its newest delivery open. */
+async function showWebhooks(page: Page, answers: object): Promise<void> {
+  await page.evaluate(`{
+    const answers = ${JSON.stringify(answers)};
+    const webhooks = document.querySelector('annex-webhooks');
+    webhooks.hidden = false;
+    webhooks.transport = async ({ path }) => ({ status: 200, body: answers[path.split('?')[0]] });
+  }`);
+  await page.getByRole('button', { name: 'Save' }).waitFor();
+  const newest = page.locator('.delivery').first();
+  if ((await newest.count()) > 0) {
+    await newest.click();
+    await page.getByRole('tab').first().waitFor();
+  }
 }
 
 /** Draws what is shown in both schemes, at three widths. */

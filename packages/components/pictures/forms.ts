@@ -1,4 +1,4 @@
-/** States of `<annex-configuration>` for its pictures, as the API answers. Plain data. */
+/** States of `<annex-configuration>` and `<annex-webhooks>` for their pictures, as the API answers. Plain data. */
 
 const FIELDS = [
   {
@@ -60,3 +60,69 @@ export const OPTIONS = [
   { label: '#general', value: 'C1' },
   { label: '#news', value: 'C7' },
 ];
+
+const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+
+const TYPES = { 'invoice.paid': 'Invoice paid', 'invoice.voided': 'Invoice voided' };
+const WEBHOOK_FORM = {
+  level: 'organization',
+  status: 'active',
+  properties: [
+    {
+      ...{ name: 'webhook_url', type: 'string', title: 'Webhook URL', required: true },
+      ...{ description: 'Where events are sent.', value: 'https://hooks.example.com/invoices' },
+    },
+    {
+      ...{ name: 'event_types', type: 'string', title: 'Event types', required: true, multiple: true },
+      ...{ description: 'Which events are sent.', enum: Object.keys(TYPES), titles: TYPES },
+      value: Object.keys(TYPES),
+    },
+  ],
+};
+const DELIVERIES = [
+  { id: 'd3', type: 'invoice.paid', state: 'failed', attempts: 2, outcome: 'answered 500', minutes: 1 },
+  { id: 'd2', type: 'invoice.voided', state: 'delivered', attempts: 1, outcome: 'answered 200', minutes: 32 },
+  {
+    id: 'd1',
+    type: 'invoice.paid',
+    state: 'delivered',
+    attempts: 1,
+    outcome: 'answered 200',
+    minutes: 1_500,
+  },
+].map(({ minutes, ...one }) => ({ ...one, kind: 'webhook', createdAt: minutesAgo(minutes) }));
+const ATTEMPTS = [1, 2].map((number) => ({
+  ...{
+    number,
+    at: minutesAgo(3 - number),
+    durationMs: 34,
+    result: 'failed',
+    outcome: 'answered 500',
+    status: 500,
+  },
+  ...{ destination: 'https://hooks.example.com/invoices', response: '{"error":"The database is full."}' },
+}));
+
+/** Name of the picture → path → the answer that it shows. */
+export const WEBHOOKS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  webhooks: {
+    '/configuration': WEBHOOK_FORM,
+    '/webhook': {
+      ...{ state: 'failing', held: 0, failing: { since: minutesAgo(1), outcome: 'answered 500' } },
+      types: Object.entries(TYPES).map(([type, title]) => ({ type, title })),
+    },
+    '/deliveries': { items: DELIVERIES },
+    '/deliveries/d3': {
+      ...{ ...DELIVERIES[0], history: ATTEMPTS },
+      payload: '{"type":"invoice.paid","data":{"invoice":"in_42","total":1999}}',
+    },
+  },
+  'webhooks-empty': {
+    '/configuration': {
+      ...{ ...WEBHOOK_FORM, status: 'pending', problems: ['webhook_url', 'event_types'].map(missing) },
+      properties: WEBHOOK_FORM.properties.map(({ value, ...field }) => field),
+    },
+    '/webhook': { state: 'healthy', held: 0, types: [] },
+    '/deliveries': { items: [] },
+  },
+};

@@ -1,6 +1,6 @@
 /**
- * `@annex/components/react`: the tags `<annex-component>` and `<annex-configuration>` as components
- * of React, which set their properties and listen to their events. React is a peer dependency of
+ * `@annex/components/react`: the tags `<annex-component>`, `<annex-configuration>` and
+ * `<annex-webhooks>` as components of React, which set their properties and listen to their events. React is a peer dependency of
  * this file alone.
  */
 import {
@@ -11,15 +11,13 @@ import {
   useLayoutEffect,
   useRef,
 } from 'react';
-import type {
-  AnnexConfiguration as ConfigurationElement,
-  ConfigurationWords,
-  FormTransport,
-} from './configuration.ts';
+import type { ConfigurationWords, FormTransport } from './configuration.ts';
 import type { AnnexComponent as AnnexElement, Theme, Words } from './index.ts';
 import type { ChoiceReader, JsonObject, Transport } from './transport.ts';
+import type { WebhookWords } from './webhooks.ts';
 import './configuration.ts';
 import './index.ts';
+import './webhooks.ts';
 
 export interface AnnexComponentProps {
   /** The same function at each rendering: another one draws the component anew. */
@@ -79,6 +77,12 @@ export function AnnexComponent(given: AnnexComponentProps): ReactElement {
   return createElement<HTMLAttributes<AnnexElement>, AnnexElement>('annex-component', { ref: element });
 }
 
+/** What the tags for one target have. */
+interface TargetElement extends HTMLElement {
+  transport: FormTransport | undefined;
+  words: object;
+}
+
 export interface AnnexConfigurationProps {
   /** The same function at each rendering: another one begins anew. */
   readonly transport: FormTransport;
@@ -86,8 +90,23 @@ export interface AnnexConfigurationProps {
   readonly onSaved?: (event: CustomEvent<{ status: 'active' | 'pending' | 'paused' }>) => void;
 }
 
-export function AnnexConfiguration(given: AnnexConfigurationProps): ReactElement {
-  const element = useRef<ConfigurationElement>(null);
+export interface AnnexWebhooksProps {
+  /** The same function at each rendering: another one begins anew. */
+  readonly transport: FormTransport;
+  readonly words?: Partial<WebhookWords>;
+  /** The settings were saved. */
+  readonly onSaved?: AnnexConfigurationProps['onSaved'];
+}
+
+export const AnnexConfiguration = (given: AnnexConfigurationProps): ReactElement =>
+  useTargetTag('annex-configuration', given);
+
+export const AnnexWebhooks = (given: AnnexWebhooksProps): ReactElement =>
+  useTargetTag('annex-webhooks', given);
+
+/** A tag for one target. */
+function useTargetTag(tag: string, given: AnnexConfigurationProps | AnnexWebhooksProps): ReactElement {
+  const element = useRef<TargetElement>(null);
   const latest = useRef(given);
   useLayoutEffect(() => {
     latest.current = given;
@@ -102,7 +121,5 @@ export function AnnexConfiguration(given: AnnexConfigurationProps): ReactElement
     current?.addEventListener('annex-saved', listen);
     return () => current?.removeEventListener('annex-saved', listen);
   }, []);
-  return createElement<HTMLAttributes<ConfigurationElement>, ConfigurationElement>('annex-configuration', {
-    ref: element,
-  });
+  return createElement<HTMLAttributes<TargetElement>, TargetElement>(tag, { ref: element });
 }

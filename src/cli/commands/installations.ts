@@ -164,12 +164,13 @@ export const uiToken: Command = defineCommand({
   name: 'ui-token',
   summary: 'make a token for a page that configures an installation',
   description: [
-    'Makes a token for <annex-configuration> in a page: it reads and saves the configuration of one installation, or of its part in a space or a site, and nothing else. It ends by itself.',
+    'Makes a token for <annex-configuration> in a page: it reads and saves the configuration of one installation, or of its part in a space or a site, and nothing else. With --webhook it is for <annex-webhooks>, too. It ends by itself.',
   ],
   arguments: { installation: INSTALLATION },
   options: {
     ...PLACE,
     origin: { value: 'origin', repeatable: true, help: 'an origin whose pages may use it' },
+    webhook: { help: 'it sets up the webhook, too' },
     minutes: { value: 'minutes', parse: wholeMinutes, default: 15, help: 'how long it lasts, 60 at most' },
   },
   examples: [
@@ -180,10 +181,13 @@ export const uiToken: Command = defineCommand({
     },
   ],
   json: Type.Object({ token: Type.String(), expiresAt: Type.String() }),
-  async run({ output, client, signal }, { installation: word, origin, minutes, ...place }) {
+  async run({ output, client, signal }, { installation: word, origin, minutes, webhook, ...place }) {
     const annex = await client();
     const path = targetPath(await findInstallation(annex, word), place);
-    const body = { expiresIn: minutes * 60, ...(origin.length > 0 && { origins: [...origin] }) };
+    const body = {
+      ...{ expiresIn: minutes * 60, ...(webhook && { webhook }) },
+      ...(origin.length > 0 && { origins: [...origin] }),
+    };
     const made = await annex.request<{ token: string; expiresAt: string }>('POST', `${path}/ui-tokens`, {
       body,
       options: { signal },

@@ -24,11 +24,11 @@ export class AllowedMethods {
     });
   }
 
-  /** @returns the methods of the path, sorted; without `HEAD`, which every `GET` route has */
+  /** @returns the methods of the path, sorted; without `HEAD` and `OPTIONS`, which browsers add */
   of(path: string): string[] {
     const segments = segmentsOf(decoded(path));
     const methods = this.#routes.filter((route) => fits(route, segments)).flatMap((route) => route.methods);
-    return [...new Set(methods)].filter((method) => method !== 'HEAD').sort();
+    return [...new Set(methods)].filter((method) => method !== 'HEAD' && method !== 'OPTIONS').sort();
   }
 }
 

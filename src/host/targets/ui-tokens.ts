@@ -29,6 +29,8 @@ export interface AskedUiToken {
   readonly origins: readonly string[];
   /** Seconds. */
   readonly expiresIn: number;
+  /** Whether it is for the webhook of the target, too. */
+  readonly webhook?: boolean;
 }
 
 /** The origins that may use a token, and its principal or why it has none. */
@@ -52,10 +54,13 @@ export class UiTokens {
     const { keys, source, wallNow } = this.#deps;
     const since = await source.firstPublishedAt(asked.integration);
     if (since === undefined) return undefined;
-    const { integration, target, issuer, origins } = asked;
+    const { integration, target, issuer, origins, webhook } = asked;
     const expiresAt = Math.floor(wallNow() / 1_000) + expiresIn;
     return {
-      token: mintUiToken(keys, { integration, since, target, issuer, origins, expiresAt }),
+      token: mintUiToken(keys, {
+        ...{ integration, since, target, issuer, origins, expiresAt },
+        ...(webhook && { webhook }),
+      }),
       expiresAt: expiresAt * 1_000,
     };
   }
@@ -64,12 +69,13 @@ export class UiTokens {
     const { keys, wallNow } = this.#deps;
     const claims = readUiToken(keys, token);
     if (claims === undefined) return { origins: [], principal: 'unknown' };
-    const { integration, since, target, issuer, origins, expiresAt } = claims;
+    const { integration, since, target, issuer, origins, expiresAt, webhook } = claims;
     if (wallNow() >= expiresAt * 1_000) return { origins, principal: 'expired' };
     const { source, tokens } = this.#deps;
     const organization = await source.organizationOf(target, integration);
     const isLeft = (await source.firstPublishedAt(integration)) === since && (await tokens.exists(issuer));
     if (organization === undefined || !isLeft) return { origins, principal: 'unknown' };
-    return { origins, principal: { kind: 'ui', tokenId: issuer, integration, organization, target } };
+    const own = { tokenId: issuer, integration, organization, target, ...(webhook && { webhook }) };
+    return { origins, principal: { kind: 'ui', ...own } };
   }
 }

@@ -134,6 +134,96 @@ describe('the configuration of its target', () => {
   });
 });
 
+describe('a token for a webhook', () => {
+  const places = ['/spaces/garden', '/spaces/shed'];
+  let target: string;
+  let token: string;
+  let deliveries: { id: string; space: string }[];
+  const at = (place: string) => `${target}${place}`;
+  const list = async (query = '', as = token) => ask(annex, 'GET', `/deliveries${query}`, { token: as });
+
+  beforeAll(async () => {
+    await annex.publishFixture('webhook');
+    const { id } = await annex.install('webhook', 'acme');
+    target = `/integrations/webhook/installations/${id}`;
+    const configuration = {
+      webhook_url: 'https://receiver.invalid/',
+      event_types: ['space_content_updated'],
+    };
+    for (const place of places) {
+      await ask(annex, 'POST', `${target}/spaces`, { json: { space: place.slice('/spaces/'.length) } });
+      await ask(annex, 'PATCH', at(place), { json: { configuration } });
+      await ask(annex, 'POST', `${at(place)}/webhook-test`);
+    }
+    token = await uiToken(at('/spaces/garden'), { webhook: true });
+    const all = (await list(`?installation=${id}`, annex.admin)).body['items'];
+    deliveries = all as { id: string; space: string }[];
+    expect(deliveries.map(({ space }) => space).sort()).toEqual(['garden', 'shed']);
+  });
+
+  test('reads its state, its secret and its deliveries, tests it and delivers again', async () => {
+    const read = await ask(annex, 'GET', `${at('/spaces/garden')}/webhook`, { token });
+    expect(read.body).toMatchObject({ space: 'garden', types: [{ type: 'space_content_updated' }] });
+    for (const [method, path, status] of [
+      ['POST', '/webhook-secret/rotate', 200],
+      ['POST', '/webhook-test', 202],
+    ] as const)
+      expect((await ask(annex, method, `${at('/spaces/garden')}${path}`, { token, json: {} })).status).toBe(
+        status,
+      );
+    const secret = await ask(annex, 'GET', `${at('/spaces/garden')}/webhook-secret`, { token });
+    expect(secret.body).toHaveProperty('secret');
+    const enabled = await ask(annex, 'POST', `${at('/spaces/garden')}/webhook/enable`, { token });
+    expect(codeOf(enabled)).toBe('409 WEBHOOK_ENABLED');
+    const own = (await list()).body['items'] as { id: string; space: string }[];
+    expect(new Set(own.map(({ space }) => space))).toEqual(new Set(['garden']));
+    const [first] = deliveries.filter(({ space }) => space === 'garden');
+    expect((await ask(annex, 'GET', `/deliveries/${first?.id}`, { token })).body['id']).toBe(first?.id);
+    expect([200, 409]).toContain(
+      (await ask(annex, 'POST', `/deliveries/${first?.id}/redeliver`, { token })).status,
+    );
+  });
+
+  // Attack: a page reads or repeats what another space, installation or organization has got.
+  test('reaches no other target and nothing else', async () => {
+    const [foreign] = deliveries.filter(({ space }) => space === 'shed');
+    for (const [method, path] of [
+      ['GET', `/deliveries/${foreign?.id}`],
+      ['POST', `/deliveries/${foreign?.id}/redeliver`],
+    ] as const)
+      expect(codeOf(await ask(annex, method, path, { token }))).toBe('404 DELIVERY_UNKNOWN');
+    for (const query of [
+      'space=shed',
+      'organization=acme',
+      'integration=webhook',
+      `installation=${installed.id}`,
+    ])
+      expect(codeOf(await list(`?${query}`))).toBe('400 REQUEST_INVALID');
+    expect(codeOf(await list('?follow=true'))).toBe('403 TOKEN_FORBIDDEN');
+    for (const path of ['/webhook', '/webhook-secret'])
+      expect(codeOf(await ask(annex, 'GET', `${at('/spaces/shed')}${path}`, { token }))).toBe(
+        '404 INSTALLATION_UNKNOWN',
+      );
+    for (const [method, path] of [
+      ['POST', `${at('/spaces/garden')}/webhook/disable`],
+      ['POST', `/deliveries/${foreign?.id}/cancel`],
+      ['GET', at('/spaces/garden')],
+      ['GET', '/webhooks'],
+    ] as const)
+      expect(codeOf(await ask(annex, method, path, { token }))).toBe('403 TOKEN_FORBIDDEN');
+  });
+
+  test('is made so by name: a token for the form alone reads no secret and no delivery', async () => {
+    const plain = await uiToken(at('/spaces/garden'));
+    for (const path of [
+      `${at('/spaces/garden')}/webhook-secret`,
+      `${at('/spaces/garden')}/webhook`,
+      '/deliveries',
+    ])
+      expect(codeOf(await ask(annex, 'GET', path, { token: plain }))).toBe('403 TOKEN_FORBIDDEN');
+  });
+});
+
 test('a token reaches neither the installation, nor another place, nor another installation', async () => {
   const token = await uiToken(`${path}/spaces/sp-1`);
   const other = await annex.install('city');

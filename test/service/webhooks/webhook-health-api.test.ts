@@ -57,7 +57,7 @@ test('a webhook that never failed is healthy, and no list names it', async () =>
     200,
     {
       ...{ installation: here.id, site: 'si-1', integration: 'webhook', organization: 'beach' },
-      ...{ state: 'healthy', held: 0 },
+      ...{ state: 'healthy', held: 0, types: [{ type: 'site_view' }] },
     },
   ]);
   expect((await ask(annex, 'GET', '/webhooks')).body).toEqual({ items: [] });

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Browser, CDPSession, Locator, Page } from 'playwright-core';
-import { componentsModule, configurationModule } from '../../../packages/components/build.ts';
+import { componentsModule, tagModule } from '../../../packages/components/build.ts';
 import { builtOnce } from '../built-once.ts';
 import type { Installed, TestService } from '../service.ts';
 import { startChromium, type Watched, watchPage } from './chromium.ts';
@@ -69,13 +69,15 @@ export class ProductPage {
     installed: Installed;
   }): Promise<ProductPage> {
     const module = await builtOnce('components-module.json', componentsModule);
-    const configuration = await builtOnce('configuration-module.json', () => configurationModule(''));
+    const configuration = await builtOnce('configuration-module.json', () => tagModule('configuration', ''));
+    const webhooks = await builtOnce('webhooks-module.json', () => tagModule('webhooks', ''));
     const withReact = await builtOnce('react-page.json', reactPage);
     const files = new Map([
       ['/', ['text/html', DOCUMENT]],
       ['/product.js', ['text/javascript', PRODUCT_SCRIPT]],
       ['/index.js', ['text/javascript', module]],
       ['/configuration.js', ['text/javascript', configuration]],
+      ['/webhooks.js', ['text/javascript', webhooks]],
       ['/react-page.js', ['text/javascript', withReact]],
     ] as const);
     const server = createServer(async (request, response) => {
@@ -152,6 +154,10 @@ export class ProductPage {
     return this.page.locator('annex-configuration');
   }
 
+  get webhooks(): Locator {
+    return this.page.locator('annex-webhooks');
+  }
+
   button(name: string): Locator {
     return this.component.getByRole('button', { name, exact: true });
   }
@@ -184,11 +190,12 @@ async function uiToken(
   asked: string,
   { service, integration, installed }: { service: TestService; integration: string; installed: Installed },
 ): Promise<{ token: unknown; target: string }> {
-  const place = new URL(asked, origin).searchParams.get('place') ?? '';
+  const { searchParams } = new URL(asked, origin);
+  const place = searchParams.get('place') ?? '';
   const path = `/v1/integrations/${integration}/installations/${installed.id}${place}`;
   const { body } = await service.api('POST', `${path}/ui-tokens`, {
     token: service.platform,
-    json: { origins: [origin] },
+    json: { origins: [origin], ...(searchParams.has('webhook') && { webhook: true }) },
   });
   return { token: body['token'], target: `${service.service.controlUrl}${path}` };
 }

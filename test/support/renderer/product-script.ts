@@ -5,6 +5,7 @@
 export const PRODUCT_SCRIPT = `
 import { fetchTransport } from '/index.js';
 import { tokenTransport } from '/configuration.js';
+import '/webhooks.js';
 
 const forward = fetchTransport('/render');
 const EVENTS = ['render', 'complete', 'error', 'navigate', 'page', 'unfurl', 'props'];
@@ -64,6 +65,17 @@ product.configure = async ({ place = '', theme, dir = 'ltr', answers, words } = 
   };
   if (words) element.words = words;
   element.addEventListener('annex-saved', ({ detail }) => product.events.push(['saved', detail]));
+  document.querySelector('main').replaceChildren(element);
+};
+/** Shows the webhook of the installation, or of a place of it, by a token of the backend. */
+product.webhooks = async ({ place = '', theme, dir = 'ltr', answers } = {}) => {
+  document.documentElement.dir = dir;
+  const made = async () => (await fetch('/ui-token?webhook&place=' + place)).json();
+  const { target } = await made();
+  const element = document.createElement('annex-webhooks');
+  if (theme) element.setAttribute('theme', theme);
+  const send = tokenTransport(target, async () => (await made()).token);
+  element.transport = async (request, signal) => answers?.[request.path.split('?')[0]] ?? send(request, signal);
   document.querySelector('main').replaceChildren(element);
 };
 for (const name of EVENTS)

@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PAGE = `
 import { createElement } from 'react';
 import { createRoot } from 'react-dom/client';
-import { AnnexComponent, AnnexConfiguration } from 'wrapper';
+import { AnnexComponent, AnnexConfiguration, AnnexWebhooks } from 'wrapper';
 let root;
 product.showWithReact = (props) => {
   root ??= createRoot(document.querySelector('main'));
@@ -27,6 +27,11 @@ product.configureWithReact = async () => {
     onSaved: ({ detail }) => { product.completed = detail; },
   }));
 };
+product.webhooksWithReact = async () => {
+  const transport = product.formTransport(await (await fetch('/ui-token?webhook&place=/spaces/garden')).json());
+  root ??= createRoot(document.querySelector('main'));
+  root.render(createElement(AnnexWebhooks, { transport }));
+};
 `;
 
 export async function reactPage(): Promise<string> {
@@ -37,7 +42,7 @@ export async function reactPage(): Promise<string> {
     write: false,
     format: 'esm',
     define: { 'process.env.NODE_ENV': '"production"' },
-    external: ['/index.js', '/configuration.js'],
+    external: ['/index.js', '/configuration.js', '/webhooks.js'],
     plugins: [
       {
         name: 'wrapper',

@@ -6,15 +6,15 @@
  * bubbles. Settings that a component draws are drawn by `<annex-component>`, whose module is loaded
  * only then.
  */
-import { h, render } from 'preact';
-import { WIDGET_STYLES } from '../../../ui/src/stylesheet.ts';
+import { h } from 'preact';
 import type { AnnexComponent } from '../index.ts';
+import { defineTag, type Shown, TargetElement } from '../target-element.ts';
 import { FormSession } from './form-session.ts';
 import type { FormTransport } from './form-transport.ts';
 import { FormView } from './form-view.tsx';
 import { CONFIGURATION_WORDS, type ConfigurationWords } from './words.ts';
 
-const STYLES = `${WIDGET_STYLES}
+const STYLES = `
 .form { display: grid; gap: var(--space-16); padding: var(--space-4); max-inline-size: 560px; }
 .setting { display: grid; gap: var(--space-8); min-inline-size: 0; }
 .foot { padding-block-start: var(--space-4); }
@@ -25,78 +25,28 @@ const STYLES = `${WIDGET_STYLES}
 .connected .icon { margin-block-start: 3px; color: var(--good); }
 `;
 
-/** On a server there are no elements; the module can be imported all the same. */
-const Base = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
-
-let sheet: CSSStyleSheet | undefined;
-function styleSheet(): CSSStyleSheet {
-  if (sheet === undefined) {
-    sheet = new CSSStyleSheet();
-    sheet.replaceSync(STYLES);
-  }
-  return sheet;
-}
-
-export class AnnexConfiguration extends Base {
-  #transport: FormTransport | undefined;
-  #words: ConfigurationWords = CONFIGURATION_WORDS;
+export class AnnexConfiguration extends TargetElement<ConfigurationWords> {
   #session: FormSession | undefined;
 
-  /** How it reads and saves the configuration. */
-  get transport(): FormTransport | undefined {
-    return this.#transport;
-  }
-  set transport(transport: FormTransport | undefined) {
-    if (transport === this.#transport) return;
-    this.#transport = transport;
-    this.reload();
+  constructor() {
+    super(CONFIGURATION_WORDS, STYLES);
   }
 
-  /** The words that it shows itself. */
-  get words(): ConfigurationWords {
-    return this.#words;
-  }
-  set words(words: Partial<ConfigurationWords>) {
-    const merged = { ...CONFIGURATION_WORDS, ...words };
-    if (JSON.stringify(merged) === JSON.stringify(this.#words)) return;
-    this.#words = merged;
-    this.reload();
-  }
-
-  /** Begins anew, without what was entered. */
-  reload(): void {
-    this.#finish();
-    const { shadowRoot } = this;
-    if (!this.isConnected || shadowRoot === null || this.#transport === undefined) return;
-    const session = new FormSession(this.#transport, this.#words, ({ status }) => {
+  protected begin(transport: FormTransport, words: ConfigurationWords): Shown {
+    const session = new FormSession(transport, words, ({ status }) => {
       this.dispatchEvent(
         new CustomEvent('annex-saved', { detail: { status }, bubbles: true, composed: true }),
       );
     });
     this.#session = session;
     const drawn = (componentId: string) => h(DrawnSettings, { componentId, session });
-    render(h(FormView, { session, words: this.#words, drawn }), shadowRoot);
     void session.load();
+    return { view: h(FormView, { session, words, drawn }), end: () => session.end() };
   }
 
   /** Reads the configuration again; what was entered stays. */
   refresh(): void {
     void this.#session?.load();
-  }
-
-  connectedCallback(): void {
-    if (this.shadowRoot === null) this.attachShadow({ mode: 'open' }).adoptedStyleSheets = [styleSheet()];
-    this.reload();
-  }
-
-  disconnectedCallback(): void {
-    this.#finish();
-  }
-
-  #finish(): void {
-    this.#session?.end();
-    this.#session = undefined;
-    if (this.shadowRoot !== null) render(null, this.shadowRoot);
   }
 }
 
@@ -116,7 +66,5 @@ function DrawnSettings({ componentId, session }: { componentId: string; session:
 }
 
 /** Makes the tag known to the page, once. */
-export function defineAnnexConfiguration(tag = 'annex-configuration'): void {
-  if (globalThis.customElements !== undefined && customElements.get(tag) === undefined)
-    customElements.define(tag, AnnexConfiguration);
-}
+export const defineAnnexConfiguration = (tag = 'annex-configuration'): void =>
+  defineTag(tag, AnnexConfiguration);

@@ -1,7 +1,7 @@
 /**
- * How a page reads and saves the configuration of one target: the requests below the path of the
- * target in the API (docs/contract/configuration.md#form), and their answers. It is sent with a UI
- * token, which the product's backend makes for the person; no other token reaches a page.
+ * How a page reaches one target: the requests below the path of the target in the API
+ * (docs/contract/configuration.md#form) and those of its deliveries, and their answers. It is sent
+ * with a UI token, which the product's backend makes for the person; no other token reaches a page.
  */
 
 /** A property of the form, as the API describes it. */
@@ -39,8 +39,8 @@ export interface ConfigurationForm {
 
 export interface FormRequest {
   readonly method: 'GET' | 'PATCH' | 'POST';
-  /** Below the path of the target. */
-  readonly path: '/configuration' | '/completions' | '/render';
+  /** Below the path of the target; `/deliveries` and what is below it are of the API itself. */
+  readonly path: `/${string}`;
   readonly body?: unknown;
   /** The `ETag` that the target must have. */
   readonly ifMatch?: string;
@@ -65,6 +65,8 @@ export type FormTransport = (request: FormRequest, signal: AbortSignal) => Promi
  */
 export function tokenTransport(target: string, newToken: () => Promise<string>): FormTransport {
   let token: Promise<string> | undefined;
+  const below = target.replace(/\/$/, '');
+  const api = below.replace(/\/integrations\/[^/]+\/installations\/.*$/, '');
   return async ({ method, path, body, ifMatch }, signal) => {
     const send = async () => {
       token ??= newToken();
@@ -72,7 +74,7 @@ export function tokenTransport(target: string, newToken: () => Promise<string>):
       asked.catch(() => {
         if (token === asked) token = undefined;
       });
-      return fetch(`${target.replace(/\/$/, '')}${path}`, {
+      return fetch(`${path.startsWith('/deliveries') ? api : below}${path}`, {
         method,
         headers: {
           authorization: `Bearer ${await asked}`,

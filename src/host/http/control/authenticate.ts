@@ -18,6 +18,7 @@ import {
   type Principal,
   type RuntimePrincipal,
   type TokenRight,
+  type UiPrincipal,
 } from '../../../model/principal.ts';
 import { sessionToken } from '../console-cookie.ts';
 import { bearerToken, type Credentials, type Refused } from '../credentials.ts';
@@ -29,8 +30,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether the route accepts runtime tokens; it then decides which. */
     runtime?: true;
-    /** Whether the route accepts UI tokens. */
-    ui?: true;
+    /** Whether the route accepts UI tokens: all, or those for the webhook of their target. */
+    ui?: true | 'webhook';
     /** Whether it answers the question of a browser before a request with a UI token. */
     preflight?: true;
   }
@@ -38,9 +39,6 @@ declare module 'fastify' {
 
 /** `config` of a route that accepts runtime tokens, and so code of integrations. */
 export const FOR_RUNTIME = { runtime: true } as const;
-/** `config` of a route that accepts UI tokens, and so pages. */
-export const FOR_UI = { ui: true } as const;
-
 const REFUSALS = {
   unknown: 'The token is unknown or revoked.',
   expired: 'The token has expired. Tokens of the environment are valid for one call: read them in each call.',
@@ -69,7 +67,7 @@ export function authenticate(app: FastifyInstance, credentials: Credentials): vo
     if (typeof principal !== 'object') throw tokenRefused(principal);
     if (isRuntime(principal) && request.routeOptions.config.runtime !== true)
       throw notForRuntime(request, principal);
-    if (principal.kind === 'ui' && request.routeOptions.config.ui !== true) throw notForPages(principal);
+    if (principal.kind === 'ui' && !isForPage(principal, request)) throw notForPages(principal);
     const address = credentials.addressOf(request.raw);
     const depth = inProcessDepth(request.raw.socket) ?? 0;
     const actor: Actor = {
@@ -103,8 +101,11 @@ function answerPage({ headers }: FastifyRequest, reply: FastifyReply, origins: r
     .header('vary', 'origin');
 }
 
+const isForPage = ({ webhook }: UiPrincipal, { routeOptions: { config } }: FastifyRequest): boolean =>
+  config.ui === true || (config.ui === 'webhook' && webhook === true);
+
 const notForPages = (principal: Principal): AnnexError =>
-  wrongKind(principal, 'A token of a page is for the configuration of its target alone');
+  wrongKind(principal, 'A token of a page is for what it was made for alone');
 
 /** The actor of a request that passed `authenticate`: who asks, and the call behind it. */
 export const actorOf = (request: FastifyRequest): Actor => request.getDecorator<Actor>(ACTOR);

@@ -15,7 +15,7 @@ import { AnnexError } from '../../../errors.ts';
 import { EVENT_TYPE } from '../../../model/identifiers.ts';
 import { wholeInstallation } from '../../../model/installation.ts';
 import { EVENT_ID } from '../../../model/posted-event.ts';
-import { mayReadDeliveries } from '../../../model/principal.ts';
+import { mayReadDeliveries, mayReadDelivery } from '../../../model/principal.ts';
 import { TASK } from '../../../model/task.ts';
 import { unknownInstallation } from '../../../model/unknown-name-errors.ts';
 import { ATTEMPT_RESULTS, DELIVERY_KINDS, DELIVERY_STATES } from '../../database/tables.ts';
@@ -23,7 +23,7 @@ import type { Delivery, DeliveryPayload, RecordedAttempt } from '../../store/del
 import { CHANGE_ID, type DeliveryChange } from '../../store/deliveries/delivery-change.ts';
 import type { DeliveryFeed } from '../../store/deliveries/delivery-feed.ts';
 import type { DeliveryFilter } from '../../store/deliveries/delivery-search.ts';
-import { actorOf, holderOf, tokenOf } from './authenticate.ts';
+import { actorOf, holderOf, principalOf, tokenOf } from './authenticate.ts';
 import type { Control } from './control.ts';
 import { requireEventType } from './event-types.ts';
 import type { Source } from './following/event-stream.ts';
@@ -175,6 +175,11 @@ const NOT_BOTH = new AnnexError(
   'query.installation and query.integration exclude each other: leave one out.',
 );
 
+const OWN_TARGET = new AnnexError(
+  'REQUEST_INVALID',
+  'A token of a page lists the deliveries to its target: leave out what names another.',
+);
+
 /** What `Last-Event-ID` names. */
 const CHANGE = { shape: CHANGE_ID, noun: 'a change of a delivery' };
 
@@ -209,6 +214,7 @@ const readRoutes = [
       'An organization sees those to its own installations, and tasks at the own level of integrations that it owns. A page may have fewer than `limit` items, or none, and still have a ' +
       '`next`: each request searches a bounded number of deliveries. With "Accept: text/event-stream" or `follow=true`, the answer ' +
       'is server-sent events: one for each change of a delivery, as it is committed.',
+    forUi: 'webhook',
     query: DeliveriesQuery,
     streamed: DeliveryChangeView,
     answer: PageOf(DeliveryView),
@@ -217,6 +223,8 @@ const readRoutes = [
       const { deliveryFeed, deliveryList, followers } = control;
       const filter = await requestedFilter(control, request);
       if (isFollowed(request)) {
+        // A token of a page lists, and follows nothing.
+        holderOf(request);
         const changes = deliveryEvents(deliveryFeed, filter);
         const stream = followers.follow(changes, followBegin(request), follower(control, request, filter));
         return answerWith(reply, stream);
@@ -229,6 +237,7 @@ const readRoutes = [
     name: 'deliveries.get',
     at: 'GET /deliveries/:id',
     summary: 'Read a delivery with its attempts and its payload',
+    forUi: 'webhook',
     params: { id: DeliveryId },
     query: NoQuery,
     answer: WholeDeliveryView,
@@ -253,6 +262,7 @@ const orderRoutes = [
       at: `POST /deliveries/:id/${action}`,
       right: 'deliveries',
       summary: SUMMARIES[action],
+      ...(action === 'redeliver' && { forUi: 'webhook' }),
       rate: 'edits',
       params: { id: DeliveryId },
       query: NoQuery,
@@ -312,6 +322,14 @@ const notRepeated = (id: string): AnnexError =>
 async function requestedFilter(control: Control, request: DeliveriesRequest): Promise<DeliveryFilter> {
   const { organization: asked, installation: installationId, event: eventId, ...query } = request.query;
   const { integration, type, state } = query;
+  const principal = principalOf(request);
+  if (principal.kind === 'ui') {
+    // A page sees the deliveries to its target, and cannot ask for others.
+    const { installationId: own, ...place } = principal.target;
+    if ([asked, installationId, integration, query.space, query.site].some((one) => one !== undefined))
+      throw OWN_TARGET;
+    return { organization: principal.organization, installationId: own, place, eventId, type, state };
+  }
   if (integration !== undefined && installationId !== undefined) throw NOT_BOTH;
   await requireEventType(control, 'query.type', { type, more: [TASK] });
   const organization = organizationRead(holderOf(request), asked, 'deliveries');
@@ -351,7 +369,7 @@ async function readableDelivery(
   id: string,
 ): Promise<Delivery> {
   const delivery = await deliveryList.read(id);
-  if (delivery !== undefined && mayReadDeliveries(holderOf(request), delivery.organization)) return delivery;
+  if (delivery !== undefined && mayReadDelivery(principalOf(request), delivery)) return delivery;
   throw new AnnexError('DELIVERY_UNKNOWN', `There is no delivery "${id}".`);
 }
 

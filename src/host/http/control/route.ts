@@ -31,7 +31,7 @@ import type { Problem } from '../../../model/problem.ts';
 import { schemaCheck } from '../../../model/schema-check.ts';
 import { faultText, type SchemaFault } from '../../../model/schema-fault.ts';
 import { answerError } from '../error-answer.ts';
-import { FOR_RUNTIME, FOR_UI, requireRight } from './authenticate.ts';
+import { FOR_RUNTIME, requireRight } from './authenticate.ts';
 import type { Control } from './control.ts';
 import { ERRORS_VIEW } from './schemas.ts';
 
@@ -83,8 +83,8 @@ export interface Row<
   readonly description?: string;
   /** Whether the route accepts runtime tokens, and so code of integrations; it decides which. */
   readonly forRuntime?: boolean;
-  /** Whether the route accepts UI tokens, and so pages. */
-  readonly forUi?: boolean;
+  /** Whether the route accepts UI tokens, and so pages: all, or those for the target's webhook. */
+  readonly forUi?: true | 'webhook';
   /** What the head must show. @throws AnnexError TOKEN_FORBIDDEN */
   readonly rights?: (request: FastifyRequest) => void;
   /**
@@ -209,7 +209,7 @@ function add(api: FastifyInstance, control: Control, row: Route): void {
     url,
     config: {
       ...(row.forRuntime && FOR_RUNTIME),
-      ...(row.forUi && FOR_UI),
+      ...(row.forUi && { ui: row.forUi }),
       bodyLimit: row.bodyLimit,
       description: descriptionOf(row),
     },

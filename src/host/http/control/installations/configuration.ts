@@ -98,6 +98,10 @@ const UiTokenBody = Type.Optional(
       }),
       'Origins of the pages that may use it, such as `https://app.example.com`.',
     ),
+    webhook: optional(
+      Type.Boolean(),
+      'Whether it also sets up the webhook of the target: its secret, tests, and deliveries to it.',
+    ),
   }),
 );
 
@@ -177,10 +181,11 @@ const ofLevel = (level: Level) => [
       const installed = await visibleTarget(control, request, level);
       const { installationId, place, integration, organization } = installed;
       const target = { installationId, level, place };
-      const { expiresIn = EXPIRES_IN, origins = [] } = request.body;
-      const made = await control.uiTokens.create({ integration, target, issuer, origins, expiresIn });
+      const { expiresIn = EXPIRES_IN, origins = [], webhook = false } = request.body;
+      const asked = { integration, target, issuer, origins, expiresIn, webhook };
+      const made = await control.uiTokens.create(asked);
       if (made === undefined) throw unknownIntegration(integration);
-      const details = { expiresIn, ...(origins.length > 0 && { origins }) };
+      const details = { expiresIn, ...(origins.length > 0 && { origins }), ...(webhook && { webhook }) };
       await control.tokens.recordUiToken({ organization, integration, target, details }, actorOf(request));
       return { token: made.token, expiresAt: isoTime(made.expiresAt) };
     },

@@ -7,10 +7,10 @@
  * disables and enables it (docs/contract/webhooks.md#health); `/v1/webhooks` lists those that are
  * not.
  *
- * For principals that may install the target, and for code of a call for it, whose component shows
- * the secret to a user. As on all routes here, answers carry `no-store`. Each use is an audit
- * entry, which never contains the secret. A test event takes the path of every other event, and its
- * outcome is in the deliveries.
+ * For principals that may install the target, for code of a call for it, whose component shows the
+ * secret to a user, and in part for a page that sets it up. As on all routes here, answers carry
+ * `no-store`. Each use is an audit entry, which never contains the secret. A test event takes the
+ * path of every other event, and its outcome is in the deliveries.
  */
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
@@ -134,6 +134,7 @@ const secretRoutes = (level: Level) => [
     name: `${TARGET_TAGS[level]}.getWebhookSecret`,
     at: `GET ${TARGET_PATHS[level]}/webhook-secret`,
     right: 'install',
+    forUi: 'webhook',
     summary: `Read the webhook secret of ${TARGET_NOUNS[level]}`,
     answer: SecretView,
     async handle(request, control) {
@@ -147,6 +148,7 @@ const secretRoutes = (level: Level) => [
     name: `${TARGET_TAGS[level]}.rotateWebhookSecret`,
     at: `POST ${TARGET_PATHS[level]}/webhook-secret/rotate`,
     right: 'install',
+    forUi: 'webhook',
     summary: `Rotate the webhook secret of ${TARGET_NOUNS[level]}`,
     description:
       'At once, or with an overlap in which each webhook has two signatures, the new one first. A rotation during ' +
@@ -275,6 +277,7 @@ const testRoute = (level: Level) =>
     name: `${TARGET_TAGS[level]}.testWebhook`,
     at: `POST ${TARGET_PATHS[level]}/webhook-test`,
     right: 'install',
+    forUi: 'webhook',
     summary: `Test the webhook of ${TARGET_NOUNS[level]}`,
     description: 'Accepts an example event, as the host product would post it, for this target only.',
     body: TestBody,
@@ -318,6 +321,16 @@ const WHOLE_WEBHOOK = {
 
 const WholeWebhookView = named('WholeWebhook', WHOLE_WEBHOOK);
 
+const ReadWebhookView = named('WebhookWithTypes', {
+  ...WHOLE_WEBHOOK,
+  types: Type.Array(
+    named('SelectedEventType', { type: Type.String(), title: Type.Optional(Type.String()) }),
+    {
+      description: 'Types of events that its settings select: those that a test may have.',
+    },
+  ),
+});
+
 const EnabledView = named('EnabledWebhook', {
   ...WHOLE_WEBHOOK,
   replayed: optional(Type.Integer(), 'Number of held deliveries that are pending again.'),
@@ -345,10 +358,15 @@ const healthRoutes = (level: Level) => [
     name: `${TARGET_TAGS[level]}.getWebhook`,
     at: `GET ${TARGET_PATHS[level]}/webhook`,
     summary: `Read the state of the webhook of ${TARGET_NOUNS[level]}`,
-    answer: WholeWebhookView,
+    forUi: 'webhook',
+    answer: ReadWebhookView,
     async handle(request, control) {
-      const { installation } = await webhookTarget(control, request, level);
-      return wholeWebhookView(control, installation, await control.webhookHealths.read(installation));
+      const { installation, webhook } = await webhookTarget(control, request, level);
+      const health = await control.webhookHealths.read(installation);
+      const catalog = await control.eventTypes.catalog();
+      const { selected } = eventTypesOf(installation, webhook.eventTypes, catalog);
+      const types = selected.map((type) => ({ type, title: catalog.get(type)?.title }));
+      return { ...(await wholeWebhookView(control, installation, health)), types };
     },
   }),
   route({
@@ -373,6 +391,7 @@ const healthRoutes = (level: Level) => [
     name: `${TARGET_TAGS[level]}.enableWebhook`,
     at: `POST ${TARGET_PATHS[level]}/webhook/enable`,
     right: 'install',
+    forUi: 'webhook',
     summary: `Enable the webhook of ${TARGET_NOUNS[level]}`,
     description:
       'What the operator or the host product has disabled, only a token of that kind enables. With `replay`, what was held is delivered: a bounded number for each request, a few at a time, and one at a time while the receiver fails.',
@@ -503,22 +522,15 @@ function noWebhook({ integration, level }: Target): AnnexError {
  * @throws AnnexError EVENT_UNSELECTED
  */
 function selectedType(
-  { level, configuration }: Installation,
+  installation: Installation,
   setting: string,
   { asked, catalog }: { readonly asked: string | undefined; readonly catalog: EventCatalog },
 ): TestedType {
-  const defined: readonly WebhookEventType[] = WEBHOOK_EVENT_TYPES[level];
-  const declared = catalog.all.filter((type) => type.webhook && type.level === level);
-  const types: readonly string[] = [...defined, ...declared.map(({ name }) => name)];
+  const { types, selected } = eventTypesOf(installation, setting, catalog);
   if (asked !== undefined && !types.includes(asked))
     throw new AnnexError('REQUEST_INVALID', `body.type must be one of ${types.join(', ')}.`);
-  const stored: readonly unknown[] = Array.isArray(configuration[setting]) ? configuration[setting] : [];
-  const names = new Set(stored);
-  const selected = [
-    ...stored.flatMap((one) => defined.find((type) => type === one) ?? []),
-    ...declared.map(({ name }) => name).filter((name) => includesType(names, name)),
-  ];
   const chosen = asked === undefined ? selected[0] : selected.find((one) => one === asked);
+  const defined: readonly WebhookEventType[] = WEBHOOK_EVENT_TYPES[installation.level];
   const type = catalog.get(chosen ?? '') ?? defined.find((one) => one === chosen);
   if (type !== undefined) return type;
   const message =
@@ -526,6 +538,19 @@ function selectedType(
       ? `"${setting}" selects no type of event, and only selected types are posted: choose from ${types.join(', ')}.`
       : `"${setting}" does not select ${asked}, and only selected types are posted: it selects ${selected.join(', ')}.`;
   throw new AnnexError('EVENT_UNSELECTED', message);
+}
+
+/** The types of a webhook's level, and those of them that its settings select. */
+function eventTypesOf({ level, configuration }: Installation, setting: string, catalog: EventCatalog) {
+  const defined: readonly string[] = WEBHOOK_EVENT_TYPES[level];
+  const declared = catalog.all.filter((type) => type.webhook && type.level === level).map(({ name }) => name);
+  const stored: readonly unknown[] = Array.isArray(configuration[setting]) ? configuration[setting] : [];
+  const names = new Set(stored);
+  const selected = [
+    ...stored.flatMap((one) => defined.find((type) => type === one) ?? []),
+    ...declared.filter((name) => includesType(names, name)),
+  ];
+  return { types: [...defined, ...declared], selected };
 }
 
 /** @throws AnnexError INSTALLATION_INACTIVE with the reason */

@@ -1,0 +1,78 @@
+/**
+ * The words of `<annex-webhooks>` itself, in English. A product replaces them by those of its user's
+ * language with the property `words`; those of the form in it are under `form`.
+ */
+import { CONFIGURATION_WORDS, type ConfigurationWords } from '../configuration/words.ts';
+
+const WORDS = {
+  loading: 'Loading…',
+  failed: 'This did not work.',
+  unreachable: 'There was no answer. Check the connection.',
+  retry: 'Try again',
+  request: 'Request',
+  copy: 'Copy',
+  copied: 'Copied',
+  none: 'There are no webhooks here.',
+  endpoint: 'Endpoint',
+  healthy: 'Well',
+  failing: 'Failing',
+  disabled: 'Disabled',
+  unset: 'Not set up',
+  unsetText: 'Say where events are to be sent, and which, and save.',
+  failingText: 'The receiver has accepted nothing since:',
+  disabledText: 'Nothing is sent until it is enabled. Deliveries are held meanwhile:',
+  gone: 'The receiver answered that it is gone.',
+  tooLong: 'The receiver failed for too long.',
+  enable: 'Enable',
+  enableAndDeliver: 'Enable, and deliver what is held',
+  secret: 'Signing secret',
+  secretText: 'Each request is signed with it, so that your receiver knows that it is genuine.',
+  reveal: 'Show',
+  hide: 'Hide',
+  standard: 'For libraries of Standard Webhooks:',
+  rotate: 'Replace…',
+  rotateTitle: 'Replace the secret?',
+  rotateText: 'Your receiver has a day to take the new one: until then each request is signed with both.',
+  rotateYes: 'Replace',
+  cancel: 'Cancel',
+  bothUntil: 'The one before signs, too, until:',
+  test: 'Test',
+  testText: 'Sends an example of an event, as a real one comes.',
+  type: 'Event',
+  send: 'Send a test event',
+  sent: 'Sent. It is the first of the deliveries.',
+  unhandled: 'The integration handles no event of this type.',
+  deliveries: 'Deliveries',
+  noDeliveries: 'None yet. Send a test event, or wait for a real one.',
+  more: 'Show more',
+  attempt: 'Attempt',
+  redeliver: 'Send again',
+  response: 'Response',
+  body: 'Body',
+  noAnswer: 'There was no answer.',
+  noBody: 'The answer had no body.',
+  noPayload: 'Nothing was sent.',
+  truncated: 'Only the beginning was kept.',
+  pending: 'Waiting',
+  delivered: 'Delivered',
+  failedState: 'Failed',
+  unhandledState: 'Not handled',
+  canceled: 'Canceled',
+  held: 'Held',
+  answered: 'answered',
+  timeout: 'no answer in time',
+  dns: 'name not found',
+  refused: 'connection refused',
+  reset: 'connection broken off',
+  tls: 'no secure connection',
+  blocked: 'address not allowed',
+  space_content_updated: 'Content has changed',
+  site_view: 'A page was viewed',
+  page_feedback: 'Feedback on a page',
+} as const;
+
+export type WebhookWords = Readonly<Record<keyof typeof WORDS, string>> & {
+  readonly form: ConfigurationWords;
+};
+
+export const WEBHOOK_WORDS: WebhookWords = { ...WORDS, form: CONFIGURATION_WORDS };
