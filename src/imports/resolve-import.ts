@@ -154,6 +154,11 @@ function resolveRelative(files: FileTree, specifier: string, importer: string): 
 function resolveUrl(specifier: string): Resolution {
   const node = nodeModuleNamed(specifier);
   if (node !== undefined) return { node };
+  if (specifier.startsWith('cloudflare:'))
+    return {
+      fault: `"${specifier}" does not exist here: of the modules of Workers there is "cloudflare:workers" alone.`,
+      hint: 'Reach other services with fetch.',
+    };
   return {
     fault: `"${specifier}" cannot be imported: code is not loaded from URLs.`,
     hint: 'Download the module and upload it with the other files.',

@@ -9,10 +9,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { prebuilt } from '../own-files.ts';
 
 const FOLDER = new URL('../../sandbox/sdk/', import.meta.url);
+/** What surrounds workers that get requests. */
+const WORKER = new URL('../../sandbox/worker/', import.meta.url);
 
 /**
  * File name in the SDK's folder → its source; JavaScript for files that are also used without the
- * SDK, else TypeScript.
+ * SDK, else TypeScript. Files of `sandbox/worker/` have `worker/` before their name.
  */
 export const SDK_SOURCE: ReadonlyMap<string, string> = new Map(carried() ?? readSources());
 
@@ -23,9 +25,16 @@ function carried(): Iterable<[string, string]> | undefined {
 }
 
 function readSources(): Iterable<[string, string]> {
-  return readdirSync(FOLDER)
+  return [
+    ...filesIn(FOLDER),
+    ...filesIn(WORKER).map(([name, text]): [string, string] => [`worker/${name}`, text]),
+  ];
+}
+
+function filesIn(folder: URL): [string, string][] {
+  return readdirSync(folder)
     .filter((name) => /(?<!\.d)\.[jt]s$/.test(name))
-    .map((name) => [name, readFileSync(new URL(name, FOLDER), 'utf8')]);
+    .map((name) => [name, readFileSync(new URL(name, folder), 'utf8')]);
 }
 
 /** Import specifier → file name in `SDK_SOURCE`. */
@@ -33,4 +42,5 @@ export const SDK_ENTRIES: ReadonlyMap<string, string> = new Map([
   ['@annex/sdk', 'index.ts'],
   ['@annex/sdk/jsx-runtime', 'jsx-runtime.ts'],
   ['@annex/sdk/jsx-dev-runtime', 'jsx-runtime.ts'],
+  ['cloudflare:workers', 'worker/module.ts'],
 ]);

@@ -18,7 +18,7 @@ import {
 import { ASYNC_HOOKS, takesTimersForObjects } from '../../imports/node-modules.ts';
 import { sourceOptions } from '../../imports/source-options.ts';
 import { tsconfigWarnings } from '../../imports/tsconfig.ts';
-import { limitProblem, type Problem, warning } from '../../model/problem.ts';
+import { isError, limitProblem, type Problem, warning } from '../../model/problem.ts';
 import { absentInputs, refusalOf, refusedBy } from './absent-modules.ts';
 import type { MappedScript } from './async-contexts.ts';
 import { type BundleResult, SOURCE_MAP_BYTES_MAX } from './bundle-result.ts';
@@ -33,6 +33,7 @@ import {
   type VirtualFiles,
   virtualFiles,
 } from './virtual-files.ts';
+import { envNames } from './worker-frame.ts';
 
 export interface BundleJob {
   readonly files: VirtualFiles;
@@ -121,7 +122,9 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
       };
     }
     patterns.warnings.push(...tsconfigWarnings(upload, job.files.entry));
-    patterns.warnings.push(...(await reviewOf(metafile, upload)));
+    const reviewed = await reviewOf(metafile, job.files);
+    if (reviewed.some(isError)) return { ok: false, problems: [...reviewed, ...patterns.warnings] };
+    patterns.warnings.push(...reviewed);
     const named = withDisplayNames(map);
     if (Buffer.byteLength(named) <= SOURCE_MAP_BYTES_MAX)
       return { ok: true, script, map: named, warnings: patterns.warnings };
@@ -180,7 +183,7 @@ const inputsOf = ({ outputs }: Metafile): Metafile['outputs'][string]['inputs'] 
   Object.entries(outputs).find(([path]) => path.endsWith('.js'))?.[1].inputs ?? {};
 
 /** Reviews the files of the upload that are left in the script. */
-async function reviewOf(metafile: Metafile, upload: VirtualFiles['upload']): Promise<Problem[]> {
+async function reviewOf(metafile: Metafile, { upload, worker }: VirtualFiles): Promise<Problem[]> {
   // The parsers are loaded only here, after the bundle was built.
   const { reviewCode } = await import('./code-review.ts');
   const paths = Object.entries(inputsOf(metafile)).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
@@ -190,7 +193,7 @@ async function reviewOf(metafile: Metafile, upload: VirtualFiles['upload']): Pro
     const isCommonJs = metafile.inputs[input]?.format === 'cjs';
     return source === undefined ? [] : [{ path, source, isCommonJs }];
   });
-  return reviewCode(files);
+  return reviewCode(files, worker && envNames(worker.settings));
 }
 
 const namesShortened = (): Problem =>

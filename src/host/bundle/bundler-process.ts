@@ -18,6 +18,7 @@ import { openParcel, type Parcel, packParcel } from './bundler-message.ts';
 import { type BundleRequest, PIPE_FD, type ReadRequest } from './bundler-wire.ts';
 import { readUpload } from './reading/read-upload.ts';
 import { openForm } from './upload-form.ts';
+import { detectWorker } from './worker-frame.ts';
 
 /** The host is trusted; the frame reader needs bounds all the same. */
 const HOST_BOUNDS = { headBytes: 16 * 1024 * 1024, bodyBytes: 2 ** 31 };
@@ -58,8 +59,9 @@ class UploadProcess {
   }
 
   async #bundle({ value, blobs }: Parcel): Promise<void> {
-    const { entry, mode, sdk, node, sdkEntries } = value as BundleRequest;
+    const { entry, mode, sdk, node, sdkEntries, worker: settings } = value as BundleRequest;
     const texts = [...sdk, ...node].map((name, at) => [name, String(blobs[at])] as const);
+    const { worker, problems: told = [] } = settings ? detectWorker(this.#files, entry, settings) : {};
     const result = await bundleCode({
       files: {
         entry,
@@ -67,12 +69,13 @@ class UploadProcess {
         sdk: new Map(texts.slice(0, sdk.length)),
         node: new Map(texts.slice(sdk.length)),
         sdkEntries: new Map(sdkEntries),
+        ...(worker && { worker }),
       },
       mode,
       scriptBytes: this.#limits?.scriptBytes ?? 0,
       diskless: process.argv.includes(DISKLESS_FLAG),
     });
-    const problems = result.ok ? result.warnings : result.problems;
+    const problems = [...told, ...(result.ok ? result.warnings : result.problems)];
     const built = result.ok ? [Buffer.from(result.script), Buffer.from(result.map)] : [];
     const message: BundleMessage = { ok: result.ok, problems };
     this.#writer.send(...packParcel('bundled', message, built));

@@ -9,6 +9,7 @@
  */
 import type { Limits } from '../../limits.ts';
 import type { ManifestRules } from '../../model/manifest/manifest.ts';
+import type { WorkerSettings } from '../../model/manifest/worker.ts';
 import type { packForm } from './upload-form.ts';
 
 /** Descriptor of the pipe in the process. */
@@ -32,6 +33,11 @@ export interface BundleRequest {
   readonly node: readonly string[];
   /** Import specifier of the SDK → file name in `sdk`. */
   readonly sdkEntries: readonly (readonly [specifier: string, file: string])[];
+  /** What the manifest says of the code as a worker; absent where it has errors. */
+  readonly worker?: WorkerSettings & {
+    /** Folder of the manifest, with a slash at its end; empty for the root. */
+    readonly folder: string;
+  };
 }
 
 const MIB = 1024 * 1024;

@@ -11,6 +11,7 @@ import { AnnexError } from '../../errors.ts';
 import { SDK_ENTRIES, SDK_SOURCE } from '../../imports/sdk-source.ts';
 import type { Limits } from '../../limits.ts';
 import type { ManifestRules } from '../../model/manifest/manifest.ts';
+import { ABSENT_BINDINGS, type AbsentBinding } from '../../model/manifest/worker.ts';
 import { type Problem, problem } from '../../model/problem.ts';
 import { nearest } from '../../model/spelling-hint.ts';
 import { programPath } from '../../own-files.ts';
@@ -107,16 +108,18 @@ export class UploadJob {
    *
    * @param entry path of the entrypoint inside the upload
    * @param mode value of `MODE` and `process.env.NODE_ENV`
+   * @param worker what the manifest says of the code as a worker
    * @returns the script and its map, or every problem found, each with file, line and column
    * @throws AnnexError where the process violates the protocol; the signal's reason
    */
-  async bundle(entry: string, mode = 'production'): Promise<BundleResult> {
+  async bundle(entry: string, mode = 'production', worker?: BundleRequest['worker']): Promise<BundleResult> {
     const value: BundleRequest = {
       entry,
       mode,
       sdk: [...SDK_SOURCE.keys()],
       node: [...NODE_SOURCE.keys()],
       sdkEntries: [...SDK_ENTRIES],
+      ...(worker && { worker }),
     };
     const blobs = BUNDLED_SOURCES;
     const place = { file: entry, hint: 'Upload less code.' };
@@ -147,6 +150,13 @@ function believed<T>(answer: T | undefined): T {
   });
 }
 
+/** What `cloudflare:workers` has elsewhere → the binding that is made of it. */
+const NO_CLASS = /^No matching export in "sdk:worker\/module\.ts" for import "([^"]+)"/;
+const CLASSES: Readonly<Record<string, AbsentBinding | undefined>> = {
+  DurableObject: ABSENT_BINDINGS['durable_objects'],
+  WorkflowEntrypoint: ABSENT_BINDINGS['workflows'],
+};
+
 const NO_EXPORT = /^No matching export in "(?:sdk:|@annex\/sdk\/)index\.ts" for import "([^"]+)"/;
 
 /**
@@ -164,6 +174,13 @@ const EXPORTS: readonly string[] = [...(SDK_SOURCE.get('index.ts') ?? '').matchA
  * Adds the nearest exported name as a hint, if there is one.
  */
 function withExportHint(found: Problem): Problem {
+  const [, member] = NO_CLASS.exec(found.message) ?? [];
+  if (member !== undefined) {
+    const absent = Object.hasOwn(CLASSES, member) ? CLASSES[member] : undefined;
+    const hint = absent?.instead ?? 'There are env, waitUntil, WorkerEntrypoint and RpcTarget.';
+    const why = absent === undefined ? '' : `: Annex has no ${absent.name}`;
+    return { ...found, message: `"cloudflare:workers" has no "${member}" here${why}.`, hint };
+  }
   const [, name] = NO_EXPORT.exec(found.message) ?? [];
   const near = name === undefined ? undefined : nearest(name, EXPORTS);
   return near === undefined ? found : { ...found, hint: `Did you mean "${near}"?` };

@@ -11,7 +11,8 @@ import { type Node, parse } from 'acorn';
 import { transform } from 'esbuild';
 import { analyze } from 'eslint-scope';
 import { type AnyNode, isNode, nodesBelow } from '../../imports/syntax-tree.ts';
-import { type Problem, warning } from '../../model/problem.ts';
+import { ABSENT_BINDINGS } from '../../model/manifest/worker.ts';
+import { isError, type Problem, problem, warning } from '../../model/problem.ts';
 
 /** More code than this is not looked at: a bundle that somebody uploads as one file. */
 const FILE_BYTES_MAX = 128 * 1024;
@@ -29,7 +30,11 @@ export interface ReviewedFile {
   readonly isCommonJs: boolean;
 }
 
-export async function reviewCode(files: readonly ReviewedFile[]): Promise<Problem[]> {
+/** @param env names in the `env` of a worker; undefined for code that gets envelopes */
+export async function reviewCode(
+  files: readonly ReviewedFile[],
+  env?: readonly string[],
+): Promise<Problem[]> {
   const own = files.filter(
     ({ path, source }) =>
       !path.includes('node_modules/') && !NOT_CODE.test(path) && source.byteLength <= FILE_BYTES_MAX,
@@ -39,10 +44,14 @@ export async function reviewCode(files: readonly ReviewedFile[]): Promise<Proble
     bytes += source.byteLength;
     return bytes <= ALL_BYTES_MAX;
   });
-  const reviews = await Promise.all(read.map(reviewFile));
+  const declared = env && new Set([...env, ...WORKER_ENV]);
+  const reviews = await Promise.all(read.map((file) => reviewFile(file, declared)));
   // Code may define globals for other files of its own.
   const defined = new Set(reviews.flatMap((review) => [...(review?.defines ?? [])]));
+  for (const name of declared ? [...declared, ...WORKER_GLOBALS] : []) defined.add(name);
   const found = reviews.flatMap((review) => review?.findings ?? []);
+  const refused = found.filter(({ problem }) => isError(problem));
+  if (refused.length > 0) return refused.slice(0, WARNINGS_MAX).map(({ problem }) => problem);
   return found
     .filter(({ name }) => name === undefined || !defined.has(name))
     .slice(0, WARNINGS_MAX)
@@ -54,6 +63,7 @@ interface Finding {
   readonly name?: string;
   readonly problem: Problem;
 }
+type PlaceOf = (node: Node) => Place;
 interface Review {
   readonly findings: readonly Finding[];
   /** Names that the file puts on the global object. */
@@ -62,7 +72,10 @@ interface Review {
 
 type Place = Pick<Problem, 'file' | 'line' | 'column'>;
 
-async function reviewFile({ path, source, isCommonJs }: ReviewedFile): Promise<Review | undefined> {
+async function reviewFile(
+  { path, source, isCommonJs }: ReviewedFile,
+  env: ReadonlySet<string> | undefined,
+): Promise<Review | undefined> {
   try {
     const loader = /\.[mc]?ts$/.test(path) ? 'ts' : path.endsWith('.tsx') ? 'tsx' : 'jsx';
     const compiled = await transform(source, {
@@ -76,7 +89,7 @@ async function reviewFile({ path, source, isCommonJs }: ReviewedFile): Promise<R
         : ({ sourceType: 'module' } as const)),
     });
     const map = new TraceMap(compiled.map);
-    const placeOf = ({ loc }: Node): Place => {
+    const placeOf: PlaceOf = ({ loc }) => {
       if (!loc) return { file: path };
       const { line, column } = originalPositionFor(map, loc.start);
       return line === null ? { file: path } : { file: path, line, column: column + 1 };
@@ -84,6 +97,7 @@ async function reviewFile({ path, source, isCommonJs }: ReviewedFile): Promise<R
     const facts = factsOf(program);
     return {
       findings: [
+        ...(env ? undeclaredBindings(facts, env, placeOf) : []),
         ...undefinedNames(program, facts, { isCommonJs, placeOf }),
         ...facts.thrownTexts.map((node) => ({ problem: thrownText(placeOf(node)) })),
       ],
@@ -117,6 +131,53 @@ function undefinedNames(
   return [...found.values()];
 }
 
+/** What `env` of a worker has whatever its manifest says. */
+const WORKER_ENV = ['CONFIGURATION', 'ANNEX'];
+/** What `sandbox/worker/worker.ts` puts on the global object. */
+const WORKER_GLOBALS = ['caches', 'scheduler'];
+
+/** Method that one kind of binding alone has → the key that declares it. */
+const METHODS: Readonly<Record<string, string>> = {
+  prepare: 'd1_databases',
+  idFromName: 'durable_objects',
+  idFromString: 'durable_objects',
+  newUniqueId: 'durable_objects',
+  getByName: 'durable_objects',
+  createMultipartUpload: 'r2_buckets',
+  sendBatch: 'queues',
+  writeDataPoint: 'analytics_engine_datasets',
+};
+
+/** Reads of `env` that find nothing; those of a binding that does not exist here are errors. */
+function undeclaredBindings({ reads }: Facts, env: ReadonlySet<string>, placeOf: PlaceOf): Finding[] {
+  const found = new Map<string, Finding>();
+  for (const { name, method, node } of reads) {
+    if (env.has(name)) continue;
+    const key = method !== undefined && Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
+    const absent = key === undefined ? undefined : ABSENT_BINDINGS[key];
+    const known = found.get(name);
+    if (known !== undefined && (absent === undefined || isError(known.problem))) continue;
+    const shown = name.slice(0, NAME_CHARS_MAX);
+    const place = placeOf(node);
+    const isKv = method === 'getWithMetadata';
+    found.set(name, {
+      problem:
+        absent === undefined
+          ? warning(`env.${shown} is not in the manifest, so it is undefined.`, {
+              ...place,
+              hint: isKv
+                ? `Write "kv: [${shown}]".`
+                : 'Declare it in "vars", "secrets" or "kv" of the manifest.',
+            })
+          : problem(`env.${shown} is used as a binding of ${absent.name}, and Annex has none.`, {
+              ...place,
+              hint: absent.instead,
+            }),
+    });
+  }
+  return [...found.values()];
+}
+
 const undefinedName = (name: string, place: Place): Problem =>
   warning(`"${name}" is not defined: neither in this file, nor by the platform.`, {
     ...place,
@@ -137,6 +198,8 @@ interface Facts {
   readonly guarded: [number, number][];
   readonly defines: Set<string>;
   readonly thrownTexts: Node[];
+  /** Reads of `env.NAME`, and the method that is called on it. */
+  readonly reads: { readonly name: string; readonly method: string | undefined; readonly node: Node }[];
   /** Whether code is made at run time, which may declare anything. */
   evaluates: boolean;
 }
@@ -150,6 +213,7 @@ function factsOf(program: Node): Facts {
     guarded: [],
     defines: new Set(),
     thrownTexts: [],
+    reads: [],
     evaluates: false,
   };
   const waiting = [program as AnyNode];
@@ -162,6 +226,7 @@ function factsOf(program: Node): Facts {
 
 function look(node: AnyNode, facts: Facts): void {
   const { argument, block, handler, left, callee } = node;
+  if (node.type === 'MemberExpression') lookAtMember(node, facts);
   if (node.type === 'UnaryExpression' && node['operator'] === 'typeof') facts.asked.add(nameOf(argument));
   if (node.type === 'TryStatement' && isNode(block) && handler !== null)
     facts.guarded.push([block.start, block.end]);
@@ -170,6 +235,22 @@ function look(node: AnyNode, facts: Facts): void {
   if (node.type !== 'AssignmentExpression' || !isNode(left) || left.type !== 'MemberExpression') return;
   if (/^(?:globalThis|global|self|window)$/.test(nameOf(left['object'])))
     facts.defines.add(nameOf(left['property']));
+}
+
+/** `env.NAME`, of a parameter `env` or a member of that name, in the capitals of bindings. */
+const bindingIn = (value: unknown): string | undefined => {
+  if (!isNode(value) || value.type !== 'MemberExpression' || value['computed'] === true) return undefined;
+  const object = value['object'];
+  const owner = isNode(object) && object.type === 'MemberExpression' ? object['property'] : object;
+  const name = nameOf(value['property']);
+  return nameOf(owner) === 'env' && /^[A-Z][A-Z0-9_]*$/.test(name) ? name : undefined;
+};
+
+function lookAtMember(node: AnyNode, { reads }: Facts): void {
+  const own = bindingIn(node);
+  if (own !== undefined) reads.push({ name: own, method: undefined, node });
+  const object = bindingIn(node['object']);
+  if (object !== undefined) reads.push({ name: object, method: nameOf(node['property']), node });
 }
 
 const isText = (value: unknown): boolean =>

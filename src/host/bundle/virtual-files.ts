@@ -16,7 +16,7 @@ import type {
   Plugin,
 } from 'esbuild';
 import { withPragma } from '../../imports/jsx.ts';
-import { carryingFile, nodeModule, packageNameOf } from '../../imports/node-modules.ts';
+import { ASYNC_HOOKS, carryingFile, nodeModule, packageNameOf } from '../../imports/node-modules.ts';
 import {
   ImportGuards,
   MISSING,
@@ -28,6 +28,7 @@ import { LOADERS, loaderOf } from '../../imports/source-options.ts';
 import { resolveMapped } from '../../imports/tsconfig.ts';
 import { ABSENT, ABSENT_IMPORTS, absentModule, absentPath, refusing } from './absent-modules.ts';
 import { GLOB_MATCHED } from './glob-imports.ts';
+import { frameModule, START, type WorkerFrame } from './worker-frame.ts';
 
 const UPLOAD = 'upload';
 const SDK = 'sdk';
@@ -42,6 +43,8 @@ const EMPTY = 'empty';
  * point.
  */
 const FRAME = 'frame';
+/** Folder of the files of `SDK` that surround workers. */
+const WORKER = 'worker/';
 
 /** Parameter of the finished script: a function that receives the namespace of the entry module. */
 export const RUN = '__run';
@@ -70,6 +73,8 @@ export interface VirtualFiles {
   readonly node: ReadonlyMap<string, string>;
   /** Import specifier of the SDK → file name in `sdk`. */
   readonly sdkEntries: ReadonlyMap<string, string>;
+  /** How the code is a worker that gets requests; absent where it takes envelopes. */
+  readonly worker?: WorkerFrame;
 }
 
 /** Makes the plugin for one build. */
@@ -108,8 +113,8 @@ export const virtualFiles = (files: VirtualFiles): Plugin => ({
       contents: 'module.exports = {};',
       loader: 'js',
     }));
-    build.onLoad({ filter: /.*/, namespace: FRAME }, () => ({
-      contents: `import * as entry from 'entry'; ${RUN}(entry);`,
+    build.onLoad({ filter: /.*/, namespace: FRAME }, ({ path }) => ({
+      contents: frameModule(path, RUN, files.worker),
       loader: 'js',
     }));
     // Any other namespace is a file on the disk that a pattern matched. It is neither read nor
@@ -129,9 +134,15 @@ function resolve(files: VirtualFiles, args: OnResolveArgs): OnResolveResult {
   if (args.kind === 'entry-point' && args.path === NODE_GLOBALS) return inNode('node/globals.ts');
   if (args.kind === 'entry-point' && args.path === NODE_TIMERS) return inNode('node/timers.ts');
   if (args.kind === 'entry-point') return { path: FRAME, namespace: FRAME };
-  if (args.namespace === FRAME) return { path: files.entry, namespace: UPLOAD };
+  if (args.namespace === FRAME) {
+    if (args.path === START) return { path: START, namespace: FRAME };
+    if (args.path !== 'entry') return { path: WORKER + args.path, namespace: SDK };
+    return { path: files.entry, namespace: UPLOAD };
+  }
   if (args.namespace === SDK) {
-    const path = args.path.replace(/^\.\//, '');
+    if (args.path === `../${ASYNC_HOOKS}`) return inNode(ASYNC_HOOKS);
+    const folder = args.importer.startsWith(WORKER) ? WORKER : '';
+    const path = args.path.replace(/^\.\//, folder).replace(/^\.\.\/sdk\//, '');
     return files.sdk.has(path) ? { path, namespace: SDK } : { errors: [refusal(`No "${args.path}".`)] };
   }
   if (args.namespace === NODE_REQUIRED) return inNode(args.importer);

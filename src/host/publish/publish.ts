@@ -23,10 +23,12 @@ import {
 } from '../../model/manifest/manifest.ts';
 import { HANDLED_EVENTS } from '../../model/manifest/scope.ts';
 import { keptSecret, missingSecret } from '../../model/manifest/secrets.ts';
+import { takesRequests } from '../../model/manifest/worker.ts';
 import { isRuntime, mayPublish, mayShadow, type Principal } from '../../model/principal.ts';
 import { isError, limitProblem, type Problem, problem, warning } from '../../model/problem.ts';
 import { PROBED_SCRIPT, type ScriptExports, scriptUrl } from '../../protocol/wire.ts';
 import { UploadJob } from '../bundle/bundler.ts';
+import type { BundleRequest } from '../bundle/bundler-wire.ts';
 import type { Reading } from '../bundle/reading/reading.ts';
 import { createStackMapper } from '../bundle/source-map.ts';
 import { overwritesSecrets, type UploadForm } from '../bundle/upload-form.ts';
@@ -184,7 +186,7 @@ export class Publisher {
     }
     if (reading.entry === undefined) return { reading, problems };
     this.#deps.expectProbe?.();
-    const code = await bundled(job, reading.entry);
+    const code = await bundled(job, reading.entry, workerIn(reading));
     return { reading, ...code, problems: [...problems, ...code.problems] };
   }
 
@@ -295,9 +297,26 @@ const DECLARABLE_MAX = 300;
 export const publisherOf = (principal: Principal): string =>
   isRuntime(principal) ? '' : (principal.organization ?? `token ${principal.tokenId}`);
 
+/** What the bundler has to know of a manifest. */
+function workerIn({ manifest, placeOf }: Read): BundleRequest['worker'] {
+  if (manifest === undefined) return undefined;
+  const { vars = {}, secrets, kv = [], schedules = [] } = manifest;
+  const { file = '' } = placeOf([]);
+  return {
+    takesRequests: takesRequests(manifest),
+    folder: file.slice(0, file.lastIndexOf('/') + 1),
+    ...{ vars, secrets: Object.keys(secrets), kv },
+    crons: Object.fromEntries(schedules.map(({ id, cron }) => [id, cron])),
+  };
+}
+
 /** Bundles the code; cells run the script as it is. */
-async function bundled(job: UploadJob, entry: string): Promise<Pick<Built, 'problems' | 'code'>> {
-  const result = await job.bundle(entry);
+async function bundled(
+  job: UploadJob,
+  entry: string,
+  worker: BundleRequest['worker'],
+): Promise<Pick<Built, 'problems' | 'code'>> {
+  const result = await job.bundle(entry, 'production', worker);
   if (!result.ok) return { problems: result.problems };
   const { script, map: sourceMap, warnings } = result;
   // Text columns of PostgreSQL cannot store U+0000. esbuild escapes it except where the escape

@@ -36,6 +36,7 @@ import { SCHEDULES } from './schedule.ts';
 import { INTERNAL_SCOPES, SCOPE_MEANINGS } from './scope.ts';
 import { VISIBILITY_MEANINGS } from './visibility.ts';
 import { checkWebhook, retriesField, WEBHOOK, type WebhookTypes } from './webhook.ts';
+import { absentMembers, checkWorker, ENV_NAME, WORKER } from './worker.ts';
 import { YamlFields } from './yaml-fields.ts';
 import { type Place, readYaml, type YamlPath, type YamlSource } from './yaml-source.ts';
 
@@ -48,8 +49,8 @@ const DESCRIPTION_CHARS_MAX = 2_048;
 const SUMMARY_CHARS_MAX = 2_048;
 const SCRIPT_CHARS_MAX = 512;
 const CONTENT_SOURCES_MAX = 50;
-/** Name of a secret. It is a member of a JavaScript object, so it is an identifier. */
-export const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+/** Name of a secret. */
+export const SECRET_NAME = ENV_NAME;
 
 /** Where an integration can be installed; the organization level is always included. */
 const TARGET_MEANINGS = {
@@ -116,6 +117,7 @@ const MEMBERS = {
   target: byDefault(choice(TARGET_MEANINGS, 'Where it can be installed.'), 'all'),
   scopes: scopesOf(SCOPE_MEANINGS),
   script: optional(text('Path of the entrypoint.', { charsMax: SCRIPT_CHARS_MAX })),
+  ...WORKER,
   blocks: BLOCKS,
   /** Absent where there are none. */
   contentSources: optional(
@@ -246,10 +248,11 @@ export function checkManifest(source: YamlSource, rules: ManifestRules = {}): Pa
 export function readManifest(fields: YamlFields, { scopes, webhookTypes }: ManifestRules = {}): Manifest {
   const members =
     scopes === undefined ? MEMBERS : { ...MEMBERS, scopes: scopesOf({ ...SCOPE_MEANINGS, ...scopes }) };
-  const manifest = readMembers(members, fields);
+  const manifest = readMembers({ ...members, ...absentMembers(fields) } as typeof members, fields);
   const { configurations, target, webhook } = manifest;
   warnUnreachable(fields, configurations, target);
   if (webhook) checkWebhook(webhook, fields, configurations, webhookTypes);
+  checkWorker(manifest, fields);
   return manifest;
 }
 

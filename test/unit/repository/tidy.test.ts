@@ -34,7 +34,7 @@ describe('files', () => {
 
   test('are all used: each is imported, or is the entry of a process or a bundle', () => {
     const roots =
-      /^(src\/main\.ts|src\/local\/annex\.ts|src\/local\/testing\/test-service\.ts|src\/host\/database\/sqlite\/files\/copy-check\.ts|src\/host\/database\/sqlite\/integrity\/integrity-process\.ts|src\/cell\/main\.ts|src\/host\/bundle\/bundler-process\.ts|sandbox\/entry\.ts|sandbox\/sdk\/|sandbox\/node\/|sandbox\/.*\.d\.ts)/;
+      /^(src\/main\.ts|src\/local\/annex\.ts|src\/local\/testing\/test-service\.ts|src\/host\/database\/sqlite\/files\/copy-check\.ts|src\/host\/database\/sqlite\/integrity\/integrity-process\.ts|src\/cell\/main\.ts|src\/host\/bundle\/bundler-process\.ts|sandbox\/entry\.ts|sandbox\/sdk\/|sandbox\/worker\/|sandbox\/node\/|sandbox\/.*\.d\.ts)/;
     // A lazy `require` is an import too, and `parts/names.ts` names files for esbuild.
     const named = (path: string) =>
       path.startsWith('sandbox/parts/') ||

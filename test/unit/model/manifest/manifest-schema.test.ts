@@ -140,6 +140,33 @@ describe('the fields of a manifest', () => {
   });
 });
 
+describe('plain workers', () => {
+  const ROWS: Row[] = [
+    [{ entry: 'request' }, 'right'],
+    [{ entry: 'envelope' }, 'right'],
+    [{ entry: 'requests' }, error('must be one of envelope, request')],
+    [{ vars: '{A: text, B: 1, C: {d: [true, null]}}', kv: '[STORE]' }, 'right'],
+    [{ vars: '{1A: x}' }, error('The name of a variable must be')],
+    [
+      { vars: `{A: ${'x'.repeat(63_000)}, B: "${'ß'.repeat(2_000)}"}` },
+      error('more than 64 KiB'),
+      'reader only',
+    ],
+    [
+      { vars: `{${Array.from({ length: 101 }, (_, i) => `A${i}: 1`)}}` },
+      error('has 101 entries; at most 100'),
+    ],
+    [{ kv: '["not a name"]' }, error('must be letters, digits and "_"')],
+    [{ kv: list(21, (i) => `KV${i}`) }, error('has 21 entries; at most 20')],
+    [{ vars: '{A: x}', secrets: '{A: y}' }, error('"A" is already the name of something'), 'reader only'],
+    [{ vars: '{ANNEX: x}' }, error('"ANNEX" is already the name of something'), 'reader only'],
+    [{ entry: 'envelope', kv: '[A]' }, error('"kv" has no meaning with "entry: envelope"'), 'reader only'],
+    [{ entry: 'request', d1_databases: '[]' }, error('"d1_databases" is not available: Annex has no D1.')],
+    [{ d1_databases: '[]' }, warning('"d1_databases" is not a known key and is ignored')],
+  ];
+  test.each(titled(ROWS))('%s', (_members, row) => checkRow(row));
+});
+
 describe('scopes', () => {
   const internal = ['site:script:inject', 'site:script:cookies'];
   const ROWS: Row[] = [
