@@ -2,15 +2,14 @@
 import type { ComponentChildren } from 'preact';
 import type { Activity } from '../../client/src/generated.ts';
 import { type ChartSeries, TimeChart } from '../../ui/src/time-chart.tsx';
+import { numberText } from './parts.tsx';
 import { addressOf, go } from './place.ts';
 
 const DAY_MS = 86_400_000;
-const NUMBER = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const PERCENT = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 2 });
 
-export const numberText = (value: number): string => NUMBER.format(value);
 const milliseconds = (value: number): string =>
-  value < 1_000 ? `${Math.round(value)} ms` : `${NUMBER.format(value / 1_000)} s`;
+  value < 1_000 ? `${Math.round(value)} ms` : `${numberText(value / 1_000)} s`;
 
 type Point = Activity['points'][number];
 

@@ -18,8 +18,13 @@ export interface Asked<T> {
 /**
  * @param path asked again when it changes; undefined asks nothing
  * @param everyMs asked again, too, while the page is seen
+ * @param read how it is asked, where `path` only names it
  */
-export function useAsked<T>(path: string | undefined, everyMs?: number): Asked<T> {
+export function useAsked<T>(
+  path: string | undefined,
+  everyMs?: number,
+  read: (signal: AbortSignal) => Promise<T> = (signal) => ask<T>(path ?? '', { signal }),
+): Asked<T> {
   const [turn, setTurn] = useState(0);
   const [state, setState] = useState<{ path?: string; value?: T; failure?: Error; isAsking: boolean }>({
     isAsking: path !== undefined,
@@ -29,7 +34,7 @@ export function useAsked<T>(path: string | undefined, everyMs?: number): Asked<T
     const leaving = new AbortController();
     // Of another path, nothing is shown meanwhile.
     setState((before) => (before.path === path ? { ...before, isAsking: true } : { path, isAsking: true }));
-    ask<T>(path, { signal: leaving.signal }).then(
+    read(leaving.signal).then(
       (value) => setState({ path, value, isAsking: false }),
       (failure: Error) => {
         if (leaving.signal.aborted) return;

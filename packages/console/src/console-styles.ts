@@ -29,13 +29,20 @@ main { padding: var(--space-24); max-inline-size: calc(1200px + 2 * var(--space-
 .head { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: var(--space-12); margin-block-end: var(--space-16); }
 .crumbs { font-size: var(--text-m); margin-block-end: var(--space-4); }
 .filters { display: flex; flex-wrap: wrap; align-items: end; gap: var(--space-12); margin-block-end: var(--space-16); }
-.filters label { display: grid; gap: 4px; font-size: var(--text-s); color: var(--quiet-text); flex: 1 1 130px; max-inline-size: 200px; }
+.filters label { display: grid; gap: 4px; font-size: var(--text-s); color: var(--quiet-text); flex: 1 1 130px; max-inline-size: 220px; min-inline-size: 0; }
+.filters label:has([type="datetime-local"]) { flex-basis: 210px; }
 .filters :is(.textinput, .select) { color: var(--text); font-size: var(--text-m); }
-.table { overflow-x: auto; background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius-surface); margin-block-end: var(--space-12); }
+.table { position: relative; overflow-x: auto; background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius-surface); margin-block-end: var(--space-12); }
 table { inline-size: 100%; border-collapse: collapse; font-size: var(--text-m); }
 th, td { block-size: 36px; padding: 4px var(--space-12); text-align: start; max-inline-size: 320px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 th { color: var(--quiet-text); font-size: var(--text-s); font-weight: 600; background: var(--raised); }
 tbody tr { border-block-start: 1px solid var(--line); }
+tbody tr.space { border: none; background: none; }
+tbody tr:has(.row-actions) td { block-size: 44px; }
+.row-actions { text-align: end; max-inline-size: none; overflow: visible; }
+.head:has(.maker) > .buttons { flex-basis: 100%; justify-content: space-between; align-items: start; }
+.maker { flex: 1; min-inline-size: 0; padding-block: 6px; }
+.maker > summary { cursor: pointer; }
 tbody tr:hover { background: var(--raised); }
 td a { color: var(--text); font-weight: 600; text-decoration: none; }
 td a:hover { color: var(--accent); text-decoration: underline; }
@@ -53,7 +60,6 @@ td a:hover { color: var(--accent); text-decoration: underline; }
 meter::-webkit-meter-bar { block-size: 8px; border: none; border-radius: 4px; background: var(--raised); }
 meter::-webkit-meter-optimum-value { background: var(--faint-text); }
 meter::-moz-meter-bar { background: var(--faint-text); }
-.versions > li { grid-template-columns: 40px 120px 1fr; align-items: center; }
 .places > li { display: flex; flex-wrap: wrap; align-items: center; gap: var(--space-8) var(--space-16); }
 .counts { display: grid; grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); gap: var(--space-12); margin-block: var(--space-16); }
 .counts a { block-size: 100%; }
@@ -84,6 +90,49 @@ meter::-moz-meter-bar { background: var(--faint-text); }
 .log li { display: grid; grid-template-columns: 96px 72px minmax(0, 1fr); gap: var(--space-12); padding: 4px var(--space-12); align-items: baseline; }
 .log li + li { border-block-start: 1px solid var(--line); }
 .log pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+.log .frame-line { color: var(--quiet-text); }
+.log .frame-line strong { color: var(--text); font-weight: 400; text-decoration: underline; text-decoration-color: var(--field-line); }
+.live { display: flex; align-items: center; gap: var(--space-12); min-block-size: 32px; margin-block-end: var(--space-8); font-size: var(--text-m); }
+.parts { display: flex; gap: var(--space-4); border-block-end: 1px solid var(--line); margin-block: var(--space-16); overflow-x: auto; }
+.parts > a { padding: 6px var(--space-12); color: var(--quiet-text); text-decoration: none; white-space: nowrap; border-radius: var(--radius) var(--radius) 0 0; }
+.parts > a:hover { background: var(--raised); }
+.parts > a:focus-visible { outline-offset: -2px; }
+.parts > a[aria-current] { color: var(--text); font-weight: 600; box-shadow: inset 0 -2px var(--accent); }
+.waterfall { position: relative; border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); font-size: var(--text-m); overflow-x: auto; }
+.waterfall > div { display: grid; grid-template-columns: minmax(140px, 240px) minmax(160px, 1fr) 110px; gap: var(--space-12); align-items: center; min-block-size: 36px; padding: 4px var(--space-12); }
+.waterfall > div + div { border-block-start: 1px solid var(--line); }
+.waterfall > div > span:first-child { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; color: var(--quiet-text); }
+.waterfall .scale { color: var(--quiet-text); font-size: var(--text-s); font-weight: 600; background: var(--raised); border-radius: var(--radius-surface) var(--radius-surface) 0 0; }
+.track { position: relative; block-size: 16px; background: linear-gradient(to right, var(--line) 1px, transparent 1px) 0 0 / 25% 100%; border-inline-end: 1px solid var(--line); }
+.track > i { position: absolute; inset-block: 2px; min-inline-size: 4px; border-radius: 2px; background: var(--info); }
+.track > i.succeeded { background: var(--good); }
+.track > i.failed { background: var(--danger); }
+.track > i.fault { background: var(--warn); }
+.short-form { display: flex; flex-wrap: wrap; align-items: end; gap: var(--space-12); margin-block: var(--space-16); }
+.short-form > label { display: grid; gap: 4px; font-size: var(--text-s); color: var(--quiet-text); flex: 0 1 240px; }
+.short-form :is(.textinput, .select) { color: var(--text); font-size: var(--text-m); }
+.short-form > .button { align-self: end; }
+.short-form > .callout { flex-basis: 100%; }
+.consequences { display: grid; gap: var(--space-4); padding-inline-start: var(--space-16); list-style: disc; }
+.card-form { display: grid; gap: var(--space-12); }
+.version { display: grid; grid-template-columns: 40px 120px 1fr; align-items: center; }
+.difference .added { background: var(--good-tint); }
+.difference .removed { background: var(--danger-tint); }
+.drop { display: grid; justify-items: center; gap: var(--space-12); padding: var(--space-48) var(--space-16); margin-block-end: var(--space-16); text-align: center; border: 2px dashed var(--field-line); border-radius: var(--radius-surface); color: var(--quiet-text); }
+.drop.over { border-color: var(--accent); background: var(--accent-tint); color: var(--text); }
+.drop .icon { inline-size: 32px; block-size: 32px; }
+.drop .button { position: relative; align-self: center; color: var(--text); }
+.drop .button:focus-within { outline: 2px solid var(--accent); outline-offset: 2px; }
+.published { display: grid; gap: var(--space-12); margin-block: var(--space-16); }
+.problems { display: grid; gap: var(--space-12); }
+.problems > li { display: flex; gap: var(--space-8); }
+.problems > li > .icon { margin-block-start: 3px; color: var(--warn); }
+.problems > .error > .icon { color: var(--danger); }
+.problems > .error { color: inherit; font-size: inherit; }
+.problems > li > div { min-inline-size: 0; flex: 1; display: grid; gap: 4px; }
+.faint { color: var(--faint-text); }
+.drawn { padding: var(--space-16); border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); }
+.filters .wide { max-inline-size: 420px; flex-basis: 280px; }
 .empty { display: grid; justify-items: center; gap: var(--space-12); padding: var(--space-48) var(--space-16); color: var(--quiet-text); text-align: center; border: 1px dashed var(--line); border-radius: var(--radius-surface); }
 .sign-in { min-block-size: 100vh; display: grid; place-items: center; margin-inline: auto; }
 .card { display: grid; gap: var(--space-16); inline-size: min(400px, 100%); padding: var(--space-24); background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius-surface); }

@@ -4,7 +4,8 @@ import { useRef, useState } from 'preact/hooks';
 import { WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
 import { Callout, Field, Skeleton, TextLine, useFieldAttributes } from '../../ui/src/widgets.tsx';
 import { CONSOLE_STYLES } from './console-styles.ts';
-import { DeliveryView, EventView, InstallationView, IntegrationView } from './details.tsx';
+import { InstallationView } from './installation-view.tsx';
+import { IntegrationView } from './integration-view.tsx';
 import { type Listing, ListView } from './list-view.tsx';
 import {
   AUDIT,
@@ -17,10 +18,14 @@ import {
   TOKENS,
   WEBHOOKS,
 } from './listings.tsx';
+import { LogsView } from './log-view.tsx';
 import { Overview } from './overview.tsx';
 import { addressOf, go, place } from './place.ts';
+import { PublishView } from './publish-view.tsx';
 import { begin, type Session, session, signIn } from './session.ts';
 import { type Section, Shell } from './shell.tsx';
+import { Revoke, TokenMaker } from './tokens-view.tsx';
+import { DeliveryView, EventView, Replay } from './traffic-views.tsx';
 
 interface View extends Section {
   /** Kinds of tokens that may see it; all without it. */
@@ -42,7 +47,15 @@ const list = <Row,>(listing: Listing<Row>) => ({
 const VIEWS: readonly View[] = [
   { path: '', title: 'Overview', icon: 'overview', whole: () => <Overview /> },
   {
-    ...{ ...list(INTEGRATIONS), icon: 'integration' },
+    ...list({
+      ...INTEGRATIONS,
+      actions: () => (
+        <a class="button primary" href={addressOf('publish')}>
+          Publish
+        </a>
+      ),
+    }),
+    icon: 'integration',
     one: (name = '', more) => (more === undefined ? <IntegrationView key={name} name={name} /> : undefined),
   },
   {
@@ -53,12 +66,28 @@ const VIEWS: readonly View[] = [
       ),
   },
   { ...list(EVENTS), icon: 'event', one: (id = '') => <EventView key={id} id={id} /> },
-  { ...list(DELIVERIES), icon: 'delivery', one: (id = '') => <DeliveryView key={id} id={id} /> },
+  {
+    ...list({ ...DELIVERIES, actions: (again) => <Replay again={again} /> }),
+    icon: 'delivery',
+    one: (id = '') => <DeliveryView key={id} id={id} />,
+  },
   { ...list(WEBHOOKS), icon: 'warning' },
+  { path: 'logs', title: 'Logs', icon: 'log', whole: () => <LogsView /> },
   { ...list(NOTICES), icon: 'bell', kinds: OPERATOR },
   { ...list(EVENT_TYPES), icon: 'tag' },
-  { ...list(TOKENS), icon: 'key', kinds: ['admin'] },
+  {
+    ...list({
+      ...TOKENS,
+      actions: (again) => <TokenMaker again={again} />,
+      rowActions: (token, again) => <Revoke {...{ token, again }} />,
+    }),
+    ...{ icon: 'key', kinds: ['admin'] },
+  },
   { ...list(AUDIT), icon: 'list' },
+  {
+    ...{ path: 'publish', title: 'Publish', icon: 'upload', kinds: ['admin', 'organization'] },
+    whole: () => <PublishView />,
+  },
 ];
 
 function Console({ refusal }: { readonly refusal: string | undefined }) {

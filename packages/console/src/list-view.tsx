@@ -1,16 +1,12 @@
 /** A list of the API: its filters in the URL, a page at a time, its rows as links. */
 import type { ComponentChildren, TargetedEvent } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, type Items, withQuery } from './api.ts';
 import { Failure, Shown, useAsked } from './asked.tsx';
+import { useFollowed } from './followed.ts';
+import { State } from './parts.tsx';
 import { addressOf, go, place } from './place.ts';
-
-export interface Column<Row> {
-  readonly head: string;
-  /** Whether it is a number, at the end of its cell. */
-  readonly isNumber?: true;
-  readonly cell: (row: Row) => ComponentChildren;
-}
+import { Table, type TableOf } from './table.tsx';
 
 /** A parameter of the list, by its name in the API. */
 export interface Filter {
@@ -23,24 +19,25 @@ export interface Filter {
 }
 
 /** A list, declared once: its page follows from it. */
-export interface Listing<Row> {
+export interface Listing<Row> extends TableOf<Row> {
   /** Segment of its address. */
   readonly path: string;
-  readonly title: string;
   /** Of the API. */
   readonly api: string;
   readonly filters: readonly Filter[];
-  readonly columns: readonly Column<Row>[];
-  readonly idOf: (row: Row) => string;
-  /** Address of the row's own view, which its first cell links to. */
-  readonly link?: (row: Row) => string;
   /** Whether it is one page. */
   readonly isWhole?: true;
+  /** What else can be done with the list, at its head. */
+  readonly actions?: (again: () => void) => ComponentChildren;
+  /** What can be done with a row, at its end. */
+  readonly rowActions?: (row: Row, again: () => void) => ComponentChildren;
+  /** Of a list that can be followed: the row of an event. */
+  readonly rowOf?: (event: never) => Row;
   /** What such a row is, and what makes one. */
   readonly empty: string;
 }
 
-const PAGE_ITEMS = 50;
+const PAGE_ITEMS = 100;
 
 export function ListView<Row>({ listing }: { readonly listing: Listing<Row> }) {
   const { filters, api, title, isWhole } = listing;
@@ -52,13 +49,16 @@ export function ListView<Row>({ listing }: { readonly listing: Listing<Row> }) {
     <section aria-labelledby="title">
       <header class="head">
         <h1 id="title">{title}</h1>
-        <button type="button" class="button" aria-busy={asked.isAsking} onClick={asked.again}>
-          <span>Refresh</span>
-        </button>
+        <div class="buttons">
+          {listing.actions?.(asked.again)}
+          <button type="button" class="button" aria-busy={asked.isAsking} onClick={asked.again}>
+            <span>Refresh</span>
+          </button>
+        </div>
       </header>
       {filters.length > 0 && <Filters listing={listing} query={query} />}
       <Shown asked={asked} rows={6}>
-        {(first) => <Rows key={path} listing={listing} first={first} path={path} />}
+        {(first) => <Rows key={path} {...{ listing, first, path }} again={asked.again} />}
       </Shown>
     </section>
   );
@@ -133,65 +133,114 @@ interface RowsProps<Row> {
   readonly listing: Listing<Row>;
   readonly first: Items<Row>;
   readonly path: string;
+  readonly again: () => void;
 }
 
 /** The first page, and those that were asked for after it. */
-function Rows<Row>({ listing, first, path }: RowsProps<Row>) {
+function Rows<Row>({ listing, first, path, again }: RowsProps<Row>) {
   const [more, setMore] = useState<readonly Items<Row>[]>([]);
   const [failure, setFailure] = useState<Error>();
   const [isAsking, setAsking] = useState(false);
   useEffect(() => setMore([]), [first]);
-  const { next } = more.at(-1) ?? first;
-  const items = [first, ...more].flatMap((page) => page.items);
+  const last = more.at(-1) ?? first;
+  const { next } = last;
   const read = async () => {
+    if (isAsking) return;
     setAsking(true);
     setFailure(undefined);
     await ask<Items<Row>>(`${path}&cursor=${encodeURIComponent(next ?? '')}`)
       .then((page) => setMore((before) => [...before, page]), setFailure)
       .finally(() => setAsking(false));
   };
-  if (items.length === 0) return <Empty listing={listing} />;
+  const items = useMemo(() => [first, ...more].flatMap((page) => page.items), [first, more]);
+  const { rows, bar } = useLive(listing, items, again);
+  const { rowActions } = listing;
+  if (rows.length === 0 && next === undefined)
+    return (
+      <>
+        {bar}
+        <Empty listing={listing} />
+      </>
+    );
   return (
     <>
-      <Table listing={listing} items={items} />
+      {bar}
+      <Table listing={listing} items={rows} actions={rowActions && ((row: Row) => rowActions(row, again))} />
       {failure && <Failure failure={failure} />}
       {next !== undefined && (
-        <button type="button" class="button steady" aria-busy={isAsking} onClick={() => void read()}>
-          <span>More</span>
-        </button>
+        <More
+          isAsking={isAsking}
+          isGiven={last.items.length > 0 && failure === undefined}
+          read={() => void read()}
+        />
       )}
     </>
   );
 }
 
-export function Table<Row>({ listing, items }: { listing: Listing<Row>; items: readonly Row[] }) {
-  const { columns, idOf, link, title } = listing;
+interface MoreProps {
+  readonly isAsking: boolean;
+  /** Whether it is read as soon as the end is near; a page without rows is no reason to go on. */
+  readonly isGiven: boolean;
+  readonly read: () => void;
+}
+
+function More({ isAsking, isGiven, read }: MoreProps) {
+  const button = useRef<HTMLButtonElement>(null);
+  const latest = useRef(read);
+  latest.current = read;
+  useEffect(() => {
+    if (!isGiven || isAsking || button.current === null) return;
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && latest.current(), {
+      rootMargin: '600px',
+    });
+    observer.observe(button.current);
+    return () => observer.disconnect();
+  }, [isGiven, isAsking]);
   return (
-    <div class="table" role="region" aria-label={title} tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            {columns.map(({ head, isNumber }) => (
-              <th key={head} scope="col" class={isNumber && 'number'}>
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((row) => (
-            <tr key={idOf(row)}>
-              {columns.map(({ head, isNumber, cell }, index) => (
-                <td key={head} class={isNumber && 'number'} dir="auto">
-                  {index === 0 && link ? <a href={link(row)}>{cell(row)}</a> : cell(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <button type="button" class="button steady" aria-busy={isAsking} onClick={read} ref={button}>
+      <span>More</span>
+    </button>
   );
+}
+
+const NONE: ReadonlyMap<string, never> = new Map<string, never>();
+
+/**
+ * Rows as they change: those that are shown change in their place, and new ones wait until they are
+ * asked for, so that nothing moves under the pointer.
+ */
+function useLive<Row>({ api, filters, rowOf, idOf }: Listing<Row>, items: readonly Row[], again: () => void) {
+  const { query } = place.value;
+  const [changed, setChanged] = useState<ReadonlyMap<string, Row>>(NONE);
+  const isPast = query['from'] !== undefined || query['to'] !== undefined;
+  const chosen = Object.fromEntries(filters.map(({ name }) => [name, query[name]]));
+  useEffect(() => setChanged(NONE), [items]);
+  const isLive = useFollowed<never>(
+    rowOf === undefined || isPast ? undefined : withQuery(api, chosen),
+    undefined,
+    {
+      got(event) {
+        const row = rowOf?.(event);
+        if (row !== undefined) setChanged((before) => new Map<string, Row>([...before, [idOf(row), row]]));
+      },
+      missed: again,
+    },
+  );
+  const shown = useMemo(() => new Set(items.map(idOf)), [items]);
+  const fresh = [...changed.keys()].filter((id) => !shown.has(id)).length;
+  const rows = changed.size === 0 ? items : items.map((row) => changed.get(idOf(row)) ?? row);
+  const bar = rowOf !== undefined && !isPast && (
+    <p class="live" role="status">
+      <State state={isLive ? 'live' : 'connecting'} />
+      {fresh > 0 && (
+        <button type="button" class="button" onClick={again}>
+          {fresh} new
+        </button>
+      )}
+    </p>
+  );
+  return { rows, bar };
 }
 
 /** What such a row is, or that the filters leave none. */

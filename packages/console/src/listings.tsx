@@ -11,9 +11,10 @@ import type {
   Webhook,
 } from '../../client/src/generated.ts';
 import { at } from './api.ts';
-import type { Column, Listing } from './list-view.tsx';
+import type { Listing } from './list-view.tsx';
 import { Id, State, Time } from './parts.tsx';
 import { addressOf } from './place.ts';
+import type { Column } from './table.tsx';
 
 const time = <Row,>(head: string, of: (row: Row) => string | undefined): Column<Row> => ({
   head,
@@ -119,6 +120,7 @@ export const DELIVERIES: Listing<Delivery> = {
   path: 'deliveries',
   title: 'Deliveries',
   api: '/v1/deliveries',
+  rowOf: ({ delivery }: { readonly delivery: Delivery }) => delivery,
   filters: [
     BY.organization,
     BY.integration,

@@ -1,14 +1,14 @@
 /** Is it well, and if not, what is wrong? Each number leads to its list. */
 import type { Activity, Delivery, Installation, Notice, Webhook } from '../../client/src/generated.ts';
 import { Callout } from '../../ui/src/widgets.tsx';
-import { ActivityCharts, numberText } from './activity-charts.tsx';
+import { ActivityCharts } from './activity-charts.tsx';
 import type { Items } from './api.ts';
 import { Failure, Shown, useAsked } from './asked.tsx';
-import { Table } from './list-view.tsx';
 import { DELIVERIES, NOTICES } from './listings.tsx';
-import { Facts, State } from './parts.tsx';
+import { Facts, numberText, State } from './parts.tsx';
 import { addressOf } from './place.ts';
 import { session } from './session.ts';
+import { Table } from './table.tsx';
 
 /** The answer of /readyz. */
 interface Readiness {

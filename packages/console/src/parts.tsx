@@ -5,6 +5,9 @@ import { State as ToneState } from '../../ui/src/shown-values.tsx';
 
 export { Payload, Time } from '../../ui/src/shown-values.tsx';
 
+const NUMBER = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+export const numberText = (value: number): string => NUMBER.format(value);
+
 /** An id, shortened in the middle, with a button that copies it. */
 export function Id({ id }: { readonly id: string }) {
   const [isCopied, setCopied] = useState(false);
@@ -33,9 +36,18 @@ export function Id({ id }: { readonly id: string }) {
 
 /** Words of the API → tone of their dot. */
 const TONES: Readonly<Record<string, 'good' | 'warn' | 'bad' | 'info'>> = {
-  ...{ active: 'good', delivered: 'good', healthy: 'good', ok: 'good', succeeded: 'good', sound: 'good' },
+  ...{
+    active: 'good',
+    delivered: 'good',
+    healthy: 'good',
+    ok: 'good',
+    succeeded: 'good',
+    sound: 'good',
+    live: 'good',
+    set: 'good',
+  },
   ...{ pending: 'info', unhandled: 'info', canceled: 'info', public: 'info' },
-  ...{ paused: 'warn', held: 'warn', degraded: 'warn', fault: 'warn', warn: 'warn' },
+  ...{ paused: 'warn', held: 'warn', degraded: 'warn', fault: 'warn', warn: 'warn', missing: 'warn' },
   ...{ failed: 'bad', failing: 'bad', disabled: 'bad', damaged: 'bad', error: 'bad' },
 };
 

@@ -195,7 +195,7 @@ describe('the console', needs('chromium'), () => {
       json: { title, level: 'organization', schema: {} },
     });
     expect(declared.status).toBe(200);
-    await open(`installations/writer/${writer.id}`);
+    await open(`installations/writer/${writer.id}?part=log`);
     await page.getByText(HOSTILE_TEXTS[1] ?? '', { exact: true }).waitFor();
     await page.goto(`${annex.service.controlUrl}/console/event-types`);
     await page.getByText(title).waitFor();
@@ -218,7 +218,14 @@ describe('the console', needs('chromium'), () => {
     async (scheme) => {
       await page.emulateMedia({ colorScheme: scheme });
       await open();
-      const paths = ['', 'installations', 'deliveries', 'events', 'webhooks', 'notices', 'tokens', 'audit'];
+      const lists = ['installations', 'deliveries', 'events', 'webhooks', 'notices', 'tokens', 'audit'];
+      const parts = ['configuration', 'components', 'storage', 'log'].map(
+        (part) => `installations/webhook/${webhook}?part=${part}`,
+      );
+      const others = ['versions', 'errors', 'secrets', 'limits'].map(
+        (part) => `integrations/webhook?part=${part}`,
+      );
+      const paths = ['', ...lists, 'publish', 'logs', ...parts, ...others];
       for (const path of [...paths, `installations/webhook/${webhook}`, 'integrations/webhook', 'nowhere']) {
         await page.goto(`${annex.service.controlUrl}/console/${path}`);
         await page.locator('main h1, main .callout').first().waitFor();
