@@ -9,7 +9,7 @@ import { consoleScript } from '../src/host/http/control/console.ts';
 import { cellSources } from '../src/host/launch/cell-sources.ts';
 import { SDK_SOURCE } from '../src/imports/sdk-source.ts';
 import { PREBUILT_FILES } from '../src/own-files.ts';
-import { buildPage } from './dev-page/page-files.ts';
+import { devPageScript } from './dev-page/page-files.ts';
 
 export interface Prebuilt {
   readonly sdkDeclarations: string;
@@ -21,7 +21,7 @@ export async function writePrebuilt(folder: string, { sdkDeclarations }: Prebuil
     sdkSource: JSON.stringify(Object.fromEntries(SDK_SOURCE)),
     nodeSource: JSON.stringify(Object.fromEntries(NODE_SOURCE)),
     sdkDeclarations,
-    devPage: JSON.stringify(await buildPage()),
+    devPage: await devPageScript(),
     console: await consoleScript(),
   };
   await mkdir(folder, { recursive: true });

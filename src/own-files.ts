@@ -47,8 +47,8 @@ export const PREBUILT_FILES = {
   nodeSource: 'node-source.json',
   /** Declarations of the SDK and of the globals of an isolate. */
   sdkDeclarations: 'annex-sdk.d.ts',
-  /** Script and style of the page of `annex dev`, as JSON. */
-  devPage: 'dev-page.json',
+  /** Script of the page of `annex dev`. */
+  devPage: 'dev-page.js',
   /** Script of the console. */
   console: 'console.js',
 } as const;

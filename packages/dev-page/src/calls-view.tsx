@@ -1,46 +1,60 @@
 /** The calls of the manifest, made as the host product makes them. */
 import { useSignal } from '@preact/signals';
-import { write } from './page-api.ts';
-import { session } from './page-state.ts';
+import { Payload } from '../../ui/src/shown-values.tsx';
+import { Callout } from '../../ui/src/widgets.tsx';
+import { type LiveSession, write } from './page-api.ts';
+import { asking } from './page-state.ts';
 
-export function CallsView() {
+export function CallsView({ live }: { readonly live: LiveSession }) {
   const input = useSignal('{}');
-  const says = useSignal('');
-  const { value } = session;
-  if (value.live === null || value.calls.length === 0) return null;
+  const answer = useSignal<unknown>(undefined);
+  const failure = useSignal('');
   const ask = async (call: string) => {
+    failure.value = '';
+    answer.value = undefined;
     try {
-      const { answer } = await write<{ readonly answer: unknown }>('ask', {
-        ...{ call, input: JSON.parse(input.value) },
-      });
-      says.value = JSON.stringify(answer, undefined, 2);
+      const request = { call, input: JSON.parse(input.value) };
+      answer.value = (
+        await asking(`Call ${call}`, request, () => write<{ answer: unknown }>('ask', request))
+      ).answer;
     } catch (error) {
-      says.value = (error as Error).message;
+      failure.value = (error as Error).message;
     }
   };
   return (
     <section aria-labelledby="calls">
       <h2 id="calls">Calls</h2>
-      <label for="call-input">The input, as JSON</label>
-      <textarea
-        id="call-input"
-        rows={4}
-        value={input.value}
-        onInput={({ currentTarget }) => {
-          input.value = currentTarget.value;
-        }}
-      />
-      <ul>
-        {value.calls.map(({ name, description }) => (
+      <div class="field">
+        <label class="label" for="call-input">
+          The input, as JSON
+        </label>
+        <textarea
+          id="call-input"
+          class="textinput"
+          rows={4}
+          value={input.value}
+          onInput={({ currentTarget }) => {
+            input.value = currentTarget.value;
+          }}
+        />
+      </div>
+      <ul class="rows">
+        {live.calls.map(({ name, description }) => (
           <li key={name}>
-            <button type="button" onClick={() => void ask(name)}>
+            <code dir="auto">{name}</code>
+            <span dir="auto">{description}</span>
+            <button type="button" class="button" onClick={() => void ask(name)}>
               Call {name}
-            </button>{' '}
-            {description}
+            </button>
           </li>
         ))}
       </ul>
-      <pre role="status">{says.value}</pre>
+      {failure.value !== '' && (
+        <Callout tone="bad" role="alert">
+          {failure.value}
+        </Callout>
+      )}
+      {answer.value !== undefined && <Payload value={answer.value} label="answer" />}
     </section>
   );
 }

@@ -1,20 +1,18 @@
 /** The forms of the configuration, as the host product shows them: one for each place. */
 import { useEffect, useRef } from 'preact/hooks';
 import { AnnexConfiguration, type FormAnswer } from '../../components/src/configuration.ts';
-import { type Place, write } from './page-api.ts';
-import { edits, generation, session } from './page-state.ts';
+import { type LiveSession, type Place, write } from './page-api.ts';
+import { edits, generation } from './page-state.ts';
 
 /** @param words the product's for spaces and sites */
 const headingOf = (place: Place, words: { readonly space?: string; readonly site?: string }): string =>
   place === 'account' ? 'Configuration' : `Configuration in the sample ${words[place] ?? place}`;
 
-export function ConfigurationsView() {
-  const { value } = session;
-  if (value.live === null) return null;
+export function ConfigurationsView({ live }: { readonly live: LiveSession }) {
   return (
     <>
-      {value.configurations.map((place) => (
-        <ConfigurationView key={place} place={place} heading={headingOf(place, value.levelNames)} />
+      {live.configurations.map((place) => (
+        <ConfigurationView key={place} place={place} heading={headingOf(place, live.levelNames)} />
       ))}
     </>
   );

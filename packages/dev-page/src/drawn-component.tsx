@@ -1,6 +1,6 @@
 /**
  * A component of the integration in the page, drawn by `<annex-component>`. Each exchange with the
- * code is recorded, and can be read below the drawing.
+ * code is one of the things that happen.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -10,20 +10,9 @@ import {
   type RenderRequest,
   type Transport,
 } from '../../components/src/index.ts';
-import { JsonText } from './json-text.tsx';
+import { Callout } from '../../ui/src/widgets.tsx';
 import type { JsonObject, Place } from './page-api.ts';
-import { edits, generation } from './page-state.ts';
-
-/** Exchanges that are shown of a component. */
-const EXCHANGES_MAX = 10;
-
-interface Exchange {
-  readonly at: number;
-  readonly request: RenderRequest;
-  readonly status: number;
-  readonly body: unknown;
-  readonly durationMs: number;
-}
+import { edits, generation, noteAsked } from './page-state.ts';
 
 const ask: Readonly<Record<Place, Transport>> = {
   account: fetchTransport('api/render?place=account'),
@@ -39,7 +28,6 @@ export interface DrawnComponentProps {
 
 export function DrawnComponent({ id, place, props = {} }: DrawnComponentProps) {
   const host = useRef<HTMLDivElement>(null);
-  const exchanges = useSignal<readonly Exchange[]>([]);
   const ended = useSignal<string | undefined>(undefined);
   const drawn = useRef<AnnexComponent>(null);
   const version = generation.value;
@@ -51,7 +39,9 @@ export function DrawnComponent({ id, place, props = {} }: DrawnComponentProps) {
       const at = performance.now();
       const answer = await ask[place](request, signal);
       const durationMs = Math.round(performance.now() - at);
-      exchanges.value = [{ at, request, ...answer, durationMs }, ...exchanges.value].slice(0, EXCHANGES_MAX);
+      const { status, body } = answer;
+      const { requestId } = (body as { error?: { requestId?: string } } | undefined)?.error ?? {};
+      noteAsked({ title: `${id}, ${nameOf(request)}`, status, durationMs, requestId, request, answer: body });
       return answer;
     };
     const element = new AnnexComponent();
@@ -72,22 +62,16 @@ export function DrawnComponent({ id, place, props = {} }: DrawnComponentProps) {
     drawnAt.current = edit;
   }, [edit]);
   return (
-    <article>
-      <h3>{id}</h3>
+    <article class="card">
+      <h3 dir="auto">{id}</h3>
       <div ref={host} class="drawing" />
-      {ended.value !== undefined && <p role="status">It is complete: {ended.value}</p>}
-      <details>
-        <summary>Requests and answers ({exchanges.value.length})</summary>
-        {exchanges.value.map(({ at, request, status, body, durationMs }) => (
-          <section key={at}>
-            <p>
-              {request.action?.action ?? 'first drawing'}: {status}, {durationMs} ms
-            </p>
-            <JsonText name="request" value={request} />
-            <JsonText name="answer" value={body} />
-          </section>
-        ))}
-      </details>
+      {ended.value !== undefined && (
+        <Callout tone="good" role="status">
+          It is complete: {ended.value}
+        </Callout>
+      )}
     </article>
   );
 }
+
+const nameOf = ({ action }: RenderRequest): string => action?.action ?? 'first drawing';

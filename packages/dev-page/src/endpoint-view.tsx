@@ -1,15 +1,16 @@
 /** A request to the public endpoint of the installation, and what came back. */
 import { useSignal } from '@preact/signals';
-import { type CallAnswer, write } from './page-api.ts';
-import { session } from './page-state.ts';
+import { Icon } from '../../ui/src/icons.tsx';
+import { Payload, State } from '../../ui/src/shown-values.tsx';
+import { Callout, CopyButton } from '../../ui/src/widgets.tsx';
+import { type CallAnswer, type LiveView, write } from './page-api.ts';
+import { noteAsked } from './page-state.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 
-export function EndpointView() {
+export function EndpointView({ live }: { readonly live: LiveView }) {
   const answer = useSignal<CallAnswer | undefined>(undefined);
   const failure = useSignal('');
-  const { live } = session.value;
-  if (live === null) return null;
   const send = async (event: SubmitEvent) => {
     event.preventDefault();
     const given = new FormData(event.currentTarget as HTMLFormElement);
@@ -18,10 +19,13 @@ export function EndpointView() {
     answer.value = undefined;
     try {
       const type = text('body') === '' ? {} : { 'content-type': 'application/json' };
-      answer.value = await write<CallAnswer>('call', {
-        ...{ method: text('method'), path: text('path') },
-        ...{ body: text('body'), headers: type },
-      });
+      const request = { method: text('method'), path: text('path'), body: text('body'), headers: type };
+      const got = await write<CallAnswer>('call', request);
+      answer.value = got;
+      const { status, durationMs } = got;
+      const requestId = status < 400 ? undefined : requestIdIn(got.body);
+      const title = `${request.method} /${request.path.replace(/^\/+/, '')}`;
+      noteAsked({ title, status, durationMs, requestId, request, answer: got });
     } catch (error) {
       failure.value = (error as Error).message;
     }
@@ -30,37 +34,83 @@ export function EndpointView() {
   return (
     <section aria-labelledby="endpoint">
       <h2 id="endpoint">Endpoint</h2>
-      <p>
+      <p class="row">
         <a href={live.publicEndpoint} target="_blank" rel="noopener noreferrer">
           {live.publicEndpoint}
         </a>
+        <CopyButton value={live.publicEndpoint} words={{ copy: 'Copy', copied: 'Copied' }} />
       </p>
-      <form onSubmit={send}>
-        <label>
-          Method{' '}
-          <select name="method">
-            {METHODS.map((method) => (
-              <option key={method}>{method}</option>
-            ))}
-          </select>
-        </label>{' '}
-        <label>
-          Path <input name="path" placeholder="orders?page=2" />
-        </label>
-        <label for="call-body">Body, for methods that have one</label>
-        <textarea id="call-body" name="body" rows={3} />
-        <button type="submit">Send</button>
+      <form class="card" onSubmit={send}>
+        <div class="row">
+          <div class="field short">
+            <label class="label" for="call-method">
+              Method
+            </label>
+            <span class="picked">
+              <select class="select" id="call-method" name="method">
+                {METHODS.map((method) => (
+                  <option key={method}>{method}</option>
+                ))}
+              </select>
+              <Icon name="chevron" />
+            </span>
+          </div>
+          <div class="field">
+            <label class="label" for="call-path">
+              Path
+            </label>
+            <input
+              class="textinput"
+              id="call-path"
+              name="path"
+              placeholder="orders?page=2"
+              autocomplete="off"
+            />
+          </div>
+        </div>
+        <div class="field">
+          <label class="label" for="call-body">
+            Body<span class="optional">, for methods that have one</span>
+          </label>
+          <textarea class="textinput" id="call-body" name="body" rows={3} />
+        </div>
+        <button type="submit" class="button primary">
+          Send
+        </button>
       </form>
-      {failure.value !== '' && <p role="alert">{failure.value}</p>}
-      {value !== undefined && (
-        <>
-          <p role="status">
-            {value.status}, {value.durationMs} ms{value.isWhole ? '' : ', the beginning of the body'}
-          </p>
-          <pre>{value.headers.map(([name, text]) => `${name}: ${text}\n`).join('')}</pre>
-          <pre class="body">{value.body}</pre>
-        </>
+      {failure.value !== '' && (
+        <Callout tone="bad" role="alert">
+          {failure.value}
+        </Callout>
       )}
+      {value !== undefined && <Answer answer={value} />}
     </section>
   );
+}
+
+function Answer({ answer: { status, durationMs, isWhole, headers, body } }: { readonly answer: CallAnswer }) {
+  return (
+    <div class="card">
+      <p class="title" role="status">
+        <State tone={status < 400 ? 'good' : 'bad'}>{status}</State>
+        <small>
+          {durationMs} ms{isWhole ? '' : ', the beginning of the body'}
+        </small>
+      </p>
+      <details>
+        <summary>headers</summary>
+        <Payload value={headers.map(([name, text]) => `${name}: ${text}\n`).join('')} label="headers" />
+      </details>
+      <Payload value={body} label="body" />
+    </div>
+  );
+}
+
+/** The id of a request in the error that it was answered with. */
+function requestIdIn(body: string): string | undefined {
+  try {
+    return JSON.parse(body)?.error?.requestId;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,67 +1,87 @@
 /** Every event that the integration may receive, with a sample to change and to post. */
 import { useSignal } from '@preact/signals';
-import { type JsonObject, read, write } from './page-api.ts';
-import { session } from './page-state.ts';
+import { Callout } from '../../ui/src/widgets.tsx';
+import { type JsonObject, type LiveSession, read, write } from './page-api.ts';
+import { asking } from './page-state.ts';
 
 interface Posted {
   readonly eventId: string;
   readonly deliveries: number;
 }
 
-export function EventsView() {
+export function EventsView({ live }: { readonly live: LiveSession }) {
   const chosen = useSignal<string | undefined>(undefined);
   const text = useSignal('');
-  const says = useSignal('');
-  const { value } = session;
-  if (value.live === null) return null;
+  const says = useSignal<{ tone: 'good' | 'bad'; words: string } | undefined>(undefined);
+  const failed = (error: unknown) => {
+    says.value = { tone: 'bad', words: (error as Error).message };
+  };
   const choose = async (type: string) => {
-    says.value = '';
+    says.value = undefined;
     const sample = await read<JsonObject>('sample', { type });
     chosen.value = type;
     text.value = JSON.stringify(sample, undefined, 2);
   };
-  const post = async () => {
-    try {
-      const { eventId, deliveries } = await write<Posted>('event', { event: JSON.parse(text.value) });
-      const noun = deliveries === 1 ? 'delivery' : 'deliveries';
-      says.value = `Posted ${eventId}: ${deliveries} ${noun}. The feed shows their outcome.`;
-    } catch (error) {
-      says.value = (error as Error).message;
-    }
+  const post = async (type: string) => {
+    const event = JSON.parse(text.value);
+    const { eventId, deliveries } = await asking(`Post ${type}`, event, () =>
+      write<Posted>('event', { event }),
+    );
+    const noun = deliveries === 1 ? 'delivery' : 'deliveries';
+    says.value = {
+      tone: 'good',
+      words: `Posted ${eventId}: ${deliveries} ${noun}. The outcome follows beside.`,
+    };
   };
   return (
     <section aria-labelledby="events">
       <h2 id="events">Events</h2>
-      {value.events.length === 0 && <p>The scopes of the manifest let it receive no event.</p>}
+      {live.events.length === 0 && (
+        <p class="quiet-words">The scopes of the manifest let it receive no event.</p>
+      )}
       <div class="menu">
-        {value.events.map((type) => (
+        {live.events.map((type) => (
           <button
             key={type}
             type="button"
+            class="button"
             aria-pressed={chosen.value === type}
-            onClick={() => void choose(type)}
+            onClick={() => void choose(type).catch(failed)}
           >
             {type}
           </button>
         ))}
       </div>
       {chosen.value !== undefined && (
-        <>
-          <label for="event-text">The event, as JSON</label>
-          <textarea
-            id="event-text"
-            rows={12}
-            value={text.value}
-            onInput={({ currentTarget }) => {
-              text.value = currentTarget.value;
-            }}
-          />
-          <button type="button" onClick={() => void post()}>
+        <div class="card">
+          <div class="field">
+            <label class="label" for="event-text">
+              The event, as JSON
+            </label>
+            <textarea
+              class="textinput"
+              id="event-text"
+              rows={12}
+              value={text.value}
+              onInput={({ currentTarget }) => {
+                text.value = currentTarget.value;
+              }}
+            />
+          </div>
+          <button
+            type="button"
+            class="button primary"
+            onClick={() => void post(chosen.value ?? '').catch(failed)}
+          >
             Post {chosen.value}
           </button>
-        </>
+        </div>
       )}
-      <p role="status">{says.value}</p>
+      {says.value !== undefined && (
+        <Callout tone={says.value.tone} role="status">
+          {says.value.words}
+        </Callout>
+      )}
     </section>
   );
 }

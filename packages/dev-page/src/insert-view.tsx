@@ -1,8 +1,9 @@
 /** The quick-insert menu and the pasted URL, where the manifest has blocks for them. */
 import { useSignal } from '@preact/signals';
+import { Callout } from '../../ui/src/widgets.tsx';
 import { DrawnComponent } from './drawn-component.tsx';
-import { type JsonObject, write } from './page-api.ts';
-import { session } from './page-state.ts';
+import { type JsonObject, type LiveSession, write } from './page-api.ts';
+import { asking } from './page-state.ts';
 
 interface Inserted {
   readonly id: string;
@@ -14,18 +15,17 @@ interface Unfurled {
   readonly props?: JsonObject;
 }
 
-export function InsertView() {
+export function InsertView({ live }: { readonly live: LiveSession }) {
   const inserted = useSignal<Inserted | undefined>(undefined);
   const failure = useSignal('');
-  const { value } = session;
-  if (value.live === null || value.blocks.length === 0) return null;
-  const unfurls = value.blocks.some(({ urlUnfurl }) => urlUnfurl !== undefined);
+  const unfurls = live.blocks.some(({ urlUnfurl }) => urlUnfurl !== undefined);
   const paste = async (event: SubmitEvent) => {
     event.preventDefault();
     const url = new FormData(event.currentTarget as HTMLFormElement).get('url');
     failure.value = '';
     try {
-      const { componentId, props } = await write<Unfurled>('unfurl', { url });
+      const asked = () => write<Unfurled>('unfurl', { url });
+      const { componentId, props } = await asking('Paste a URL', { url }, asked);
       inserted.value = { id: componentId, ...(props && { props }) };
     } catch (error) {
       failure.value = (error as Error).message;
@@ -34,30 +34,42 @@ export function InsertView() {
   return (
     <section aria-labelledby="insert">
       <h2 id="insert">Insert</h2>
-      <ul class="menu">
-        {value.blocks.map(({ id, title, description }) => (
+      <ul class="rows">
+        {live.blocks.map(({ id, title, description }) => (
           <li key={id}>
             <button
               type="button"
+              class="button"
               onClick={() => {
                 inserted.value = { id };
               }}
             >
-              {title}
-            </button>{' '}
-            {description}
+              <span dir="auto">{title}</span>
+            </button>
+            <span class="fact" dir="auto">
+              {description}
+            </span>
           </li>
         ))}
       </ul>
       {unfurls && (
-        <form onSubmit={paste}>
-          <label>
-            Paste a URL <input name="url" type="url" required />
-          </label>
-          <button type="submit">Unfurl</button>
+        <form class="row" onSubmit={paste}>
+          <div class="field">
+            <label class="label" for="insert-url">
+              Paste a URL
+            </label>
+            <input class="textinput" id="insert-url" name="url" type="url" required autocomplete="off" />
+          </div>
+          <button type="submit" class="button">
+            Unfurl
+          </button>
         </form>
       )}
-      {failure.value !== '' && <p role="alert">{failure.value}</p>}
+      {failure.value !== '' && (
+        <Callout tone="bad" role="alert">
+          {failure.value}
+        </Callout>
+      )}
       {inserted.value !== undefined && <DrawnComponent place="space" {...inserted.value} />}
     </section>
   );

@@ -24,24 +24,25 @@ export interface BlockView {
 /** Where a configuration belongs: the installation itself, or its sample space or site. */
 export type Place = 'account' | 'space' | 'site';
 
-export type SessionView =
-  | { readonly live: null }
-  | {
-      readonly live: LiveView;
-      /** Differs after each edit of the installation. */
-      readonly revision: string;
-      readonly components: readonly ComponentView[];
-      /** The product's words for spaces and sites. */
-      readonly levelNames: { readonly space?: string; readonly site?: string };
-      /** Places whose settings the manifest declares. */
-      readonly configurations: readonly Place[];
-      readonly blocks: readonly BlockView[];
-      /** Types of events that it may receive. */
-      readonly events: readonly string[];
-      readonly hasSchedules: boolean;
-      /** Calls of the manifest that the product may make. */
-      readonly calls: readonly { readonly name: string; readonly description?: string }[];
-    };
+/** What the page shows of a version that is live. */
+export interface LiveSession {
+  readonly live: LiveView;
+  /** Differs after each edit of the installation. */
+  readonly revision: string;
+  readonly components: readonly ComponentView[];
+  /** The product's words for spaces and sites. */
+  readonly levelNames: { readonly space?: string; readonly site?: string };
+  /** Places whose settings the manifest declares. */
+  readonly configurations: readonly Place[];
+  readonly blocks: readonly BlockView[];
+  /** Types of events that it may receive. */
+  readonly events: readonly string[];
+  readonly hasSchedules: boolean;
+  /** Calls of the manifest that the product may make. */
+  readonly calls: readonly { readonly name: string; readonly description?: string }[];
+}
+
+export type SessionView = { readonly live: null } | LiveSession;
 
 export interface ComponentView {
   readonly id: string;
@@ -98,13 +99,36 @@ export type StorageView = Readonly<
   >
 >;
 
-/** An event of the session, as `src/local/dev/dev-event.ts` describes it. */
+export interface LogLineView {
+  readonly requestId: string;
+  readonly level: string;
+  readonly text: string;
+}
+
+type Of = 'started' | 'live' | 'refused' | 'failed' | 'log' | 'delivery' | 'rendered' | 'triggered';
+
+/**
+ * An event of the session, as `src/local/dev/dev-event.ts` describes it; `asked` is a request of
+ * this page.
+ */
 export interface FeedEvent {
-  readonly event: 'started' | 'live' | 'refused' | 'failed' | 'log' | 'delivery' | 'rendered' | 'triggered';
+  readonly event: Of | 'asked';
   readonly [member: string]: unknown;
 }
 
-/** @throws Error with the message of the server */
+/** A request of the page that failed. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly requestId: string | undefined;
+
+  constructor(message: string, status: number, requestId: string | undefined) {
+    super(message);
+    this.status = status;
+    this.requestId = requestId;
+  }
+}
+
+/** @throws Refused with the message of the server */
 export async function read<Answer>(
   operation: string,
   query: Readonly<Record<string, string>> = {},
@@ -112,7 +136,7 @@ export async function read<Answer>(
   return answerOf(await fetch(`api/${operation}?${new URLSearchParams(query)}`));
 }
 
-/** @throws Error with the message of the server */
+/** @throws Refused with the message of the server */
 export async function write<Answer>(operation: string, body: JsonObject): Promise<Answer> {
   return answerOf(
     await fetch(`api/${operation}`, {
@@ -126,5 +150,6 @@ export async function write<Answer>(operation: string, body: JsonObject): Promis
 async function answerOf<Answer>(response: Response): Promise<Answer> {
   const body = await response.json().catch(() => undefined);
   if (response.ok) return body as Answer;
-  throw new Error(body?.error?.message ?? `The server answered ${response.status}.`);
+  const { message = `The server answered ${response.status}.`, requestId } = body?.error ?? {};
+  throw new Refused(message, response.status, requestId);
 }

@@ -1,6 +1,6 @@
 /** What all parts of the page share: the session, its feed, and how they are kept up to date. */
 import { batch, signal } from '@preact/signals';
-import { type FeedEvent, read, type SessionView } from './page-api.ts';
+import { type FeedEvent, type Refused, read, type SessionView } from './page-api.ts';
 
 /** Events that the page shows. */
 const FEED_MAX = 300;
@@ -12,6 +12,68 @@ export const generation = signal(0);
 /** Counts the edits of the installation, after which the code may draw something else. */
 export const edits = signal(0);
 export const isConnected = signal(false);
+/** Name of the view that is shown, and of its part, as the address has them. */
+export const place = signal<readonly string[]>([]);
+
+/** Follows the address. */
+export function followPlace(): void {
+  const look = () => {
+    place.value = location.hash.slice(1).split('/').map(decoded);
+  };
+  addEventListener('hashchange', look);
+  look();
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A request of the page, and what came of it. */
+export interface Asked {
+  readonly title: string;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly request: unknown;
+  readonly answer: unknown;
+  readonly requestId?: string | undefined;
+}
+
+export const noteAsked = (asked: Asked): void => add({ event: 'asked', ...asked });
+
+/** Asks, and notes what came of it. @throws Refused */
+export async function asking<Answer>(
+  title: string,
+  request: unknown,
+  run: () => Promise<Answer>,
+): Promise<Answer> {
+  const since = performance.now();
+  const note = (status: number, answer: unknown, requestId?: string) =>
+    noteAsked({
+      title,
+      status,
+      request,
+      answer,
+      requestId,
+      durationMs: Math.round(performance.now() - since),
+    });
+  try {
+    const answer = await run();
+    note(200, answer);
+    return answer;
+  } catch (error) {
+    const { message, status = 0, requestId } = error as Partial<Refused> & Error;
+    note(status, message, requestId);
+    throw error;
+  }
+}
+
+const add = (event: FeedEvent): void => {
+  feed.value = [...feed.value, event].slice(-FEED_MAX);
+};
 
 /** An edit in another window, such as the end of an OAuth flow, is seen so much later. */
 const EDITS_EVERY_MS = 1_500;
@@ -44,8 +106,8 @@ export function watchEdits(): void {
 export function followSession(): void {
   const events = new EventSource('api/events');
   events.onopen = () => {
-    // The server begins with what has happened.
-    feed.value = [];
+    // The server begins with what has happened; it knows nothing of what the page has asked.
+    feed.value = feed.value.filter(({ event }) => event === 'asked');
     isConnected.value = true;
     void refresh();
   };
@@ -54,7 +116,7 @@ export function followSession(): void {
   };
   events.onmessage = ({ data }) => {
     const event = JSON.parse(data) as FeedEvent;
-    feed.value = [...feed.value, event].slice(-FEED_MAX);
+    add(event);
     if (event.event === 'live') void refresh();
   };
 }

@@ -1,51 +1,175 @@
-/** The page of `annex dev`: the part of a host product that an integration sees, simulated. */
-import { render } from 'preact';
+/**
+ * The page of `annex dev`: the part of a host product that an integration sees, simulated. One view
+ * at a time, whose name is behind the `#` of the address; what happens is beside it.
+ */
+import { type ComponentChildren, render } from 'preact';
+import { Icon } from '../../ui/src/icons.tsx';
+import { State } from '../../ui/src/shown-values.tsx';
+import { WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
+import { Callout } from '../../ui/src/widgets.tsx';
+import { ActivityView } from './activity-view.tsx';
 import { CallsView } from './calls-view.tsx';
-import { ComponentsView } from './components-view.tsx';
 import { ConfigurationsView } from './configuration-view.tsx';
+import { DEV_STYLES } from './dev-styles.ts';
+import { DrawnComponent } from './drawn-component.tsx';
 import { EndpointView } from './endpoint-view.tsx';
 import { EventsView } from './events-view.tsx';
-import { FeedView } from './feed-view.tsx';
 import { InsertView } from './insert-view.tsx';
-import { followSession, isConnected, session, watchEdits } from './page-state.ts';
+import type { LiveSession } from './page-api.ts';
+import { followPlace, followSession, isConnected, place, session, watchEdits } from './page-state.ts';
 import { SchedulesView } from './schedules-view.tsx';
 import { StoredView } from './storage-view.tsx';
 
-function Page() {
-  const { live } = session.value;
+/** A part of the page that the side leads to. */
+interface View {
+  /** Behind the `#` of the address. */
+  readonly path: string;
+  readonly title: string;
+  readonly icon: string;
+  /** Parts of it that can be shown alone. */
+  readonly parts?: readonly string[];
+  readonly show: (part: string | undefined) => ComponentChildren;
+}
+
+/** The views that this manifest has something for. */
+function viewsOf(live: LiveSession): readonly View[] {
+  const components = [...new Set(live.components.map(({ id }) => id))];
+  const view = (isThere: boolean, shown: View): readonly View[] => (isThere ? [shown] : []);
+  return [
+    ...view(components.length > 0, {
+      ...{ path: 'components', title: 'Components', icon: 'integration' },
+      parts: components.length > 1 ? components : [],
+      show: (part) => <ComponentsView live={live} only={part} />,
+    }),
+    ...view(live.blocks.length > 0, {
+      ...{ path: 'insert', title: 'Insert', icon: 'plug' },
+      show: () => <InsertView live={live} />,
+    }),
+    ...view(live.configurations.length > 0, {
+      ...{ path: 'configuration', title: 'Configuration', icon: 'settings' },
+      show: () => <ConfigurationsView live={live} />,
+    }),
+    { path: 'events', title: 'Events', icon: 'event', show: () => <EventsView live={live} /> },
+    ...view(live.hasSchedules, {
+      ...{ path: 'schedules', title: 'Schedules', icon: 'clock' },
+      show: () => <SchedulesView live={live} />,
+    }),
+    ...view(live.calls.length > 0, {
+      ...{ path: 'calls', title: 'Calls', icon: 'delivery' },
+      show: () => <CallsView live={live} />,
+    }),
+    { path: 'endpoint', title: 'Endpoint', icon: 'link', show: () => <EndpointView live={live.live} /> },
+    { path: 'storage', title: 'Storage', icon: 'server', show: () => <StoredView /> },
+  ];
+}
+
+/** The components that the manifest names, as users of the host product see them. */
+function ComponentsView({ live, only }: { readonly live: LiveSession; readonly only: string | undefined }) {
+  const shown = live.components.filter(({ id }) => only === undefined || id === only);
   return (
-    <>
-      <header>
-        <h1>{live?.title ?? 'annex dev'}</h1>
-        {live !== null && (
-          <p>
-            {live.integration}, version <strong id="version">{live.version}</strong>, installed for{' '}
-            {live.organization}
-          </p>
-        )}
-        {!isConnected.value && <p role="status">The session has ended, or is not reached.</p>}
-      </header>
-      <main>
-        {live === null ? (
-          <p role="status">No version is live yet: the feed shows why.</p>
-        ) : (
-          <>
-            <ComponentsView />
-            <InsertView />
-            <ConfigurationsView />
-            <EventsView />
-            <SchedulesView />
-            <CallsView />
-            <EndpointView />
-            <StoredView />
-          </>
-        )}
-      </main>
-      <FeedView />
-    </>
+    <section aria-labelledby="components">
+      <h2 id="components">Components</h2>
+      {shown.map((component) => (
+        <DrawnComponent key={`${component.id} ${component.place}`} {...component} />
+      ))}
+    </section>
   );
 }
 
+function Page() {
+  const { value } = session;
+  const views = value.live === null ? [] : viewsOf(value);
+  const [path, part] = place.value;
+  const shown = views.find((view) => view.path === path) ?? views[0];
+  const known = shown?.parts?.find((one) => one === part);
+  return (
+    <div class="frame">
+      <header class="top">
+        <h1 dir="auto">{value.live?.title ?? 'annex dev'}</h1>
+        {value.live !== null && (
+          <p>
+            <span dir="auto">{value.live.integration}</span>, version{' '}
+            <strong id="version">{value.live.version}</strong>, installed for{' '}
+            <span dir="auto">{value.live.organization}</span>
+          </p>
+        )}
+        <Connection />
+      </header>
+      <nav class="ways" aria-label="Views">
+        <ul>
+          {views.map((view) => (
+            <Way
+              key={view.path}
+              view={view}
+              part={view === shown ? known : undefined}
+              isShown={view === shown}
+            />
+          ))}
+        </ul>
+      </nav>
+      <main>
+        {shown?.show(known) ?? (
+          <Callout tone="info" role="status">
+            No version is live yet: what happens shows why.
+          </Callout>
+        )}
+      </main>
+      <ActivityView />
+    </div>
+  );
+}
+
+const Connection = () =>
+  isConnected.value ? (
+    <State tone="good">Connected</State>
+  ) : (
+    <span class="state bad" role="status">
+      <i aria-hidden="true" />
+      The session has ended, or is not reached.
+    </span>
+  );
+
+interface WayProps {
+  readonly view: View;
+  readonly part: string | undefined;
+  readonly isShown: boolean;
+}
+
+function Way({ view: { path, title, icon, parts = [] }, part, isShown }: WayProps) {
+  return (
+    <li>
+      <a href={`#${path}`} aria-current={isShown && part === undefined ? 'page' : undefined}>
+        <Icon name={icon} />
+        {title}
+      </a>
+      {parts.length > 0 && (
+        <ul>
+          {parts.map((one) => (
+            <li key={one}>
+              <a
+                href={`#${path}/${encodeURIComponent(one)}`}
+                aria-current={part === one ? 'page' : undefined}
+                dir="auto"
+              >
+                {one}
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+const sheet = (text: string): CSSStyleSheet => {
+  const made = new CSSStyleSheet();
+  made.replaceSync(text);
+  return made;
+};
+
+const root = document.body.attachShadow({ mode: 'open' });
+root.adoptedStyleSheets = [sheet(WIDGET_STYLES), sheet(DEV_STYLES)];
+followPlace();
 followSession();
 watchEdits();
-render(<Page />, document.body);
+render(<Page />, root);

@@ -1,47 +1,68 @@
 /** The schedules of the manifest: when each runs next, how its last run ended, and a run now. */
 import { useSignal, useSignalEffect } from '@preact/signals';
-import { read, type ScheduleView, write } from './page-api.ts';
-import { session } from './page-state.ts';
+import { Time } from '../../ui/src/shown-values.tsx';
+import { Callout } from '../../ui/src/widgets.tsx';
+import { type LiveSession, read, type ScheduleView, write } from './page-api.ts';
+import { generation } from './page-state.ts';
 
-export function SchedulesView() {
+export function SchedulesView({ live }: { readonly live: LiveSession }) {
   const shown = useSignal<readonly ScheduleView[]>([]);
-  const says = useSignal('');
+  const says = useSignal<{ tone: 'good' | 'bad'; words: string } | undefined>(undefined);
+  const failed = (error: unknown) => {
+    says.value = { tone: 'bad', words: (error as Error).message };
+  };
   const look = async () => {
     const { items } = await read<{ items: readonly ScheduleView[] }>('schedules');
     shown.value = items;
   };
   useSignalEffect(() => {
-    const { value } = session;
-    if (value.live === null || !value.hasSchedules) shown.value = [];
-    else void look().catch(({ message }: Error) => (says.value = message));
+    // A version may have others.
+    if (generation.value >= 0) void look().catch(failed);
   });
   const run = async ({ id, level }: ScheduleView) => {
-    try {
-      const { delivery } = await write<{ readonly delivery: string }>('schedule', { id, level });
-      says.value = `Runs as ${delivery}. The feed shows its outcome.`;
-      await look();
-    } catch (error) {
-      says.value = (error as Error).message;
-    }
+    const { delivery } = await write<{ readonly delivery: string }>('schedule', { id, level });
+    says.value = { tone: 'good', words: `Runs as ${delivery}. The outcome follows beside.` };
+    await look();
   };
-  if (shown.value.length === 0) return null;
   return (
     <section aria-labelledby="schedules">
       <h2 id="schedules">Schedules</h2>
-      <ul>
+      <p class="quiet-words">
+        They run while <span dir="auto">{live.live.title}</span> is active.
+      </p>
+      <ul class="rows">
         {shown.value.map((schedule) => (
           <li key={`${schedule.level} ${schedule.id}`}>
-            <strong>{schedule.id}</strong> <code>{schedule.cron}</code> {schedule.timezone}
-            {schedule.level === 'integration' && ', of the integration'}: next{' '}
-            {schedule.nextRunAt ?? 'when the installation is active'}
-            {schedule.lastRun && `, last ${schedule.lastRun.startedAt} (${schedule.lastRun.state})`}{' '}
-            <button type="button" onClick={() => void run(schedule)}>
+            <strong>{schedule.id}</strong>
+            <code>{schedule.cron}</code>
+            <span class="fact">
+              {schedule.timezone}
+              {schedule.level === 'integration' && ', of the integration'}
+            </span>
+            <span class="fact">
+              next{' '}
+              {schedule.nextRunAt === undefined ? (
+                'when the installation is active'
+              ) : (
+                <Time at={schedule.nextRunAt} />
+              )}
+              {schedule.lastRun && (
+                <>
+                  , last <Time at={schedule.lastRun.startedAt} /> ({schedule.lastRun.state})
+                </>
+              )}
+            </span>
+            <button type="button" class="button" onClick={() => void run(schedule).catch(failed)}>
               Run {schedule.id} now
             </button>
           </li>
         ))}
       </ul>
-      <p role="status">{says.value}</p>
+      {says.value !== undefined && (
+        <Callout tone={says.value.tone} role="status">
+          {says.value.words}
+        </Callout>
+      )}
     </section>
   );
 }

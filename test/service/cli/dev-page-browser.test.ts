@@ -34,12 +34,15 @@ const codeOf = (label: string) => `import { createComponent, createIntegration }
 const counter = createComponent({
   componentId: 'counter',
   initialState: () => ({ count: 0, name: '' }),
-  action: ({ state }, { action, name }) =>
-    action === 'more' ? { state: { count: state.count + 1, name: String(name) } } : {},
+  action: ({ state }, { action, name }) => {
+    if (action === 'break') throw new Error('out of beans');
+    return action === 'more' ? { state: { count: state.count + 1, name: String(name) } } : {};
+  },
   render: ({ state }) => (
     <block>
       <text>{'${label} ' + state.count + ' for ' + (state.name || 'no name')}</text>
       <input label="Name" element={<textinput state="name" />} />
+      <button label="Break" onPress={{ action: 'break' }} />
       <button label="More" onPress={{ action: 'more', name: { $state: 'name' } }} />
     </block>
   ),
@@ -53,6 +56,7 @@ export default createIntegration({
   components: [counter, link],
   calls: { total: ({ of }) => ({ total: of.reduce((sum, each) => sum + each) }) },
   async fetch(request, { environment, storage }) {
+    if (request.url.endsWith('/missing')) return new Response('none', { status: 404 });
     await storage.put('greeted', 'a value that the page does not show');
     return new Response('greets ' + environment.installation.configuration.greeting);
   },
@@ -79,7 +83,6 @@ describe('the page', needs('chromium'), () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const componentNamed = (id: string) => shown.component(id);
   const drawing = (id: string) => shown.drawing(id);
 
   test('a component works: a typed text and a pressed button reach the code', async () => {
@@ -88,27 +91,57 @@ describe('the page', needs('chromium'), () => {
     await counter.getByLabel('Name').fill('Ada');
     await counter.getByRole('button', { name: 'More' }).click();
     await counter.getByText('Counted 1 for Ada').waitFor();
-    await componentNamed('counter').getByText('Requests and answers').click();
-    await componentNamed('counter')
-      .getByText(/more: 200, \d+ ms/)
-      .waitFor();
+    await shown.activity.getByText('counter, more: 200').waitFor();
   });
 
   test('a saved form is the configuration that the endpoint sees', async () => {
+    await shown.open('Configuration');
     await page.getByLabel('Greeting').fill('Good day');
     const form = page.getByRole('region', { name: 'Configuration', exact: true });
     await form.getByRole('button', { name: 'Save' }).click();
     await form.getByText('Saved.').waitFor();
+    await shown.open('Endpoint');
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.locator('pre.body').getByText('greets Good day').waitFor();
+    await page.getByRole('region', { name: 'body' }).getByText('greets Good day').waitFor();
+  });
+
+  test('each request of the page is a row, also one that is answered 404', async () => {
+    await page.getByLabel('Path').fill('missing');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await shown.activity.getByText('GET /missing: 404').waitFor();
+  });
+
+  test('a failed action is a row with its log lines, which lead to the line of the source', async () => {
+    await shown.open('Components');
+    await drawing('counter').getByRole('button', { name: 'Break' }).click();
+    const row = shown.activity.getByRole('listitem').filter({ hasText: 'counter, break: 502' }).first();
+    const place = row.getByRole('link', { name: /^index\.tsx:\d+:\d+$/ }).first();
+    expect(await place.getAttribute('href')).toBe(`vscode://file${folder}/${await place.textContent()}`);
+    await row.getByText('out of beans').first().waitFor();
+  });
+
+  test('a view and a component have an address, which survives a reload and the way back', async () => {
+    await shown.open('link');
+    await drawing('link').waitFor();
+    expect(await drawing('counter').count()).toBe(0);
+    await shown.open('Storage');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Storage' }).waitFor();
+    await page.goBack();
+    await drawing('link').waitFor();
+    expect(await drawing('counter').count()).toBe(0);
+    await page.goto(`${page.url().replace(/#.*/, '')}#components/<img src=x>`);
+    await drawing('counter').waitFor();
   });
 
   test('the settings of a space have the word of the product', async () => {
+    await shown.open('Configuration');
     const settings = page.getByRole('region', { name: 'Configuration in the sample Project' });
     await settings.getByLabel('Tone').waitFor();
   });
 
   test('what the code has stored is listed without its value, and is deleted', async () => {
+    await shown.open('Storage');
     const stored = page.getByRole('region', { name: 'Storage' });
     await stored.getByRole('button', { name: 'Show keys' }).click();
     await stored.getByText('Of the installation: 1 key').waitFor();
@@ -119,6 +152,7 @@ describe('the page', needs('chromium'), () => {
   });
 
   test('a call is made as the product makes it, and its answer is shown', async () => {
+    await shown.open('Calls');
     const calls = page.getByRole('region', { name: 'Calls' });
     await calls.getByLabel('The input, as JSON').fill('{"of":[1,2]}');
     await calls.getByRole('button', { name: 'Call total' }).click();
@@ -126,6 +160,7 @@ describe('the page', needs('chromium'), () => {
   });
 
   test('a block is inserted from the menu, and from a pasted URL', async () => {
+    await shown.open('Insert');
     const menu = page.getByRole('region', { name: 'Insert' });
     await menu.getByRole('button', { name: 'Counter' }).click();
     await menu.locator('.drawing').getByText('Counted 0 for no name').waitFor();
@@ -135,6 +170,7 @@ describe('the page', needs('chromium'), () => {
   });
 
   test('a sample event is posted, and the feed has its log line and its delivery', async () => {
+    await shown.open('Events');
     await page.getByRole('button', { name: 'space_content_updated', exact: true }).click();
     const event = page.getByLabel('The event, as JSON');
     await event.fill((await event.inputValue()).replace('rev-2026-01', 'rev-of-this-test'));
@@ -146,6 +182,7 @@ describe('the page', needs('chromium'), () => {
   });
 
   test('a save draws the components anew, and a refused one is shown', async () => {
+    await shown.open('Components');
     await writeFile(join(folder, 'index.tsx'), codeOf('Drawn anew'));
     await drawing('counter').getByText('Drawn anew 0 for no name').waitFor();
     await writeFile(join(folder, 'index.tsx'), `${codeOf('broken')}export const broken = ;\n`);

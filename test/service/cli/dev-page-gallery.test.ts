@@ -117,8 +117,8 @@ describe('components on the page', needs('chromium'), () => {
 
     test('stays where an action returns nothing', async () => {
       await button('Keep').click();
-      const newest = shown.component('gallery').locator('details section p').first();
-      await expect.poll(() => newest.textContent()).toMatch(/^keep: 200/);
+      const newest = shown.activity.locator('.title').first();
+      await expect.poll(() => newest.textContent()).toMatch(/^gallery, keep: 200/);
       expect(await words('p.text em')).toBe('1');
     });
 

@@ -109,6 +109,7 @@ describe('the tutorial', needs('chromium'), () => {
     '5. A webhook: the new settings are on the page',
     async () => {
       await walk.section('5. A webhook');
+      await page.getByRole('link', { name: 'Configuration' }).click();
       await page.getByLabel('URL of the team').waitFor();
       await page.goto('about:blank');
       await walk.terminal('dev').interrupt();

@@ -45,6 +45,16 @@ export class DevPage {
     return shown;
   }
 
+  /** What happens, beside the view. */
+  get activity() {
+    return this.page.getByRole('complementary', { name: 'What happens' });
+  }
+
+  /** Shows a view. @param name of the way to it */
+  async open(name: string): Promise<void> {
+    await this.page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+  }
+
   /** The drawing of a component among those of the manifest. */
   drawing(id: string) {
     return this.component(id).locator('.drawing');

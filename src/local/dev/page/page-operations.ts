@@ -175,8 +175,8 @@ async function rendered(annex: Annex, path: string, body: JsonObject): Promise<R
     const { body: drawing, headers } = await reply.answer();
     return { status: 200, body: drawing, cacheControl: headers.get('cache-control') };
   } catch (error) {
-    const { status = 502, code = 'FAILED', message } = error as Error & { status?: number; code?: string };
-    return { status: status || 502, body: { error: { code, message } }, cacheControl: null };
+    const { status, code = 'FAILED', message, requestId } = error as Error & Partial<AnnexError>;
+    return { status: status || 502, body: { error: { code, message, requestId } }, cacheControl: null };
   }
 }
 

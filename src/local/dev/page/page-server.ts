@@ -8,7 +8,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { AnnexError } from '../../../../packages/client/src/index.ts';
-import { DOCUMENT, pageFiles } from '../../../../packages/dev-page/page-files.ts';
+import { DOCUMENT, devPageScript } from '../../../../packages/dev-page/page-files.ts';
 import type { EventFeed } from '../dev-event.ts';
 import { freePort } from '../dev-service.ts';
 import type { PageOperations } from './page-operations.ts';
@@ -48,10 +48,7 @@ export async function startPageServer(deps: PageServerDeps): Promise<PageServer>
 function registerRoutes(routes: FastifyInstance, { feed, operations }: PageServerDeps): void {
   routes.get('/', (_request, reply) => reply.type('text/html; charset=utf-8').send(DOCUMENT));
   routes.get('/page.js', async (_request, reply) =>
-    reply.type('text/javascript; charset=utf-8').send((await pageFiles()).script),
-  );
-  routes.get('/page.css', async (_request, reply) =>
-    reply.type('text/css; charset=utf-8').send((await pageFiles()).style),
+    reply.type('text/javascript; charset=utf-8').send(await devPageScript()),
   );
   routes.get('/api/events', (_request, reply) => sendEvents(feed, reply));
   for (const [name, operation] of Object.entries(operations.reads))
@@ -156,7 +153,6 @@ const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
-    "style-src 'self'",
     "connect-src 'self' https: http://127.0.0.1:*",
     "img-src 'self' https: http: data:",
     'frame-src https: http:',
