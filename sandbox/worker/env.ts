@@ -15,6 +15,7 @@ export interface WorkerSettings {
   readonly vars: Readonly<Record<string, unknown>>;
   readonly secrets: readonly string[];
   readonly kv: readonly string[];
+  readonly assets?: string;
   /** Id of a schedule → its cron. */
   readonly crons: Readonly<Record<string, string>>;
 }
@@ -23,6 +24,8 @@ export interface WorkerSettings {
 export interface WorkerCall {
   readonly context: Context;
   readonly storage: Storage;
+  /** Absolute URL of its endpoint, without a slash at the end. */
+  readonly endpoint: string;
 }
 
 export type Env = Readonly<Record<string, unknown>>;
@@ -32,6 +35,9 @@ export interface Scope {
   readonly env: Env;
   readonly waitUntil: (promise: Promise<unknown>) => void;
 }
+
+/** Says to the platform that files alone may answer (`http/public/static-files.ts`). */
+const FILES_ONLY = 'annex-files-only';
 
 let settings: WorkerSettings = { vars: {}, secrets: [], kv: [], crons: {} };
 let runInScope = <Result>(_scope: Scope, run: () => Result): Result => run();
@@ -49,7 +55,7 @@ export const within = <Result>(scope: Scope, run: () => Result): Result => runIn
 
 /** @param call undefined for code outside of calls, which gets variables and stores alone */
 export function envOf(call: WorkerCall | undefined): Env {
-  const { vars, secrets, kv } = settings;
+  const { vars, secrets, kv, assets } = settings;
   const env: Record<string, unknown> = { ...vars };
   const running = (name: string) => {
     if (call !== undefined) return call;
@@ -65,6 +71,11 @@ export function envOf(call: WorkerCall | undefined): Env {
     });
   for (const name of secrets) lazy(name, ({ context }) => secretsIn(context.environment)[name]);
   for (const name of kv) env[name] = new KvNamespace(() => running(name).storage, name);
+  if (assets !== undefined)
+    env[assets] = {
+      fetch: (input: Request | string | URL, init?: RequestInit) =>
+        fetchFile(running(assets).endpoint, new Request(input, init)),
+    };
   lazy('CONFIGURATION', ({ context }) => configurationOf(context.environment));
   lazy('ANNEX', ({ context }) => context);
   return env;
@@ -75,3 +86,13 @@ const secretsIn = ({ secrets }: Environment): Readonly<Record<string, unknown>> 
 /** The configuration of the most specific target. */
 const configurationOf = ({ installation, spaceInstallation, siteInstallation }: Environment): unknown =>
   (siteInstallation ?? spaceInstallation ?? installation)?.configuration ?? {};
+
+async function fetchFile(endpoint: string, request: Request): Promise<unknown> {
+  const { method, url } = request;
+  if (method !== 'GET' && method !== 'HEAD')
+    return new Response('Method Not Allowed', { status: 405, headers: { allow: 'GET, HEAD' } });
+  const { pathname, search } = new URL(url);
+  const headers = new Headers(request.headers);
+  headers.set(FILES_ONLY, '1');
+  return fetch(`${endpoint}${pathname}${search}`, { method, headers, redirect: 'manual' });
+}

@@ -21,8 +21,8 @@ globalThis.addEventListener = function (this: unknown, type: string, listener: u
 } as typeof own;
 
 /** Puts the names of `env` on the global object, where it has none of its own. */
-export function setGlobals({ vars, secrets, kv }: WorkerSettings): void {
-  const names = [...Object.keys(vars), ...secrets, ...kv];
+export function setGlobals({ vars, secrets, kv, assets }: WorkerSettings): void {
+  const names = [...Object.keys(vars), ...secrets, ...kv, ...(assets === undefined ? [] : [assets])];
   for (const name of [...names, 'CONFIGURATION', 'ANNEX']) {
     if (name in globalThis) continue;
     Object.defineProperty(globalThis, name, { get: () => env[name], configurable: true });

@@ -152,7 +152,13 @@ function scopeOf(envelope: Envelope, execution: Execution) {
   const { installationId } = envelope.event as { installationId?: string };
   // The endpoint of the integration itself has no installation, and one area.
   const area = installationId === undefined ? 'integration' : 'installation';
-  const call: WorkerCall = { context, storage: new Storage(execution.storage, area) };
+  const call: WorkerCall = {
+    context,
+    storage: new Storage(execution.storage, area),
+    get endpoint() {
+      return context.environment.integration.urls.publicEndpoint;
+    },
+  };
   return { context, scope: { env: envOf(call), waitUntil: execution.waitUntil } };
 }
 

@@ -12,6 +12,7 @@ import type { DeclaredCall } from './manifest/declared-call.ts';
 import type { EgressHosts } from './manifest/egress-hosts.ts';
 import type { Schedule } from './manifest/schedule.ts';
 import type { WebhookDeclaration } from './manifest/webhook.ts';
+import type { Assets } from './manifest/worker.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 import type { SignatureScheme } from './signature.ts';
 
@@ -97,6 +98,8 @@ export interface Target {
   readonly handlerRetries?: RetrySchedule;
   /** What the service queues for it by itself; absent where there is nothing. */
   readonly schedules?: readonly Schedule[];
+  /** How its static files are served; absent where there are none. */
+  readonly assets?: Assets;
   /** What the product may ask it; absent where there is nothing. */
   readonly calls?: readonly DeclaredCall[];
   /** Secrets that verify the signatures of envelopes for this endpoint. */

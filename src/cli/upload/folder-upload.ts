@@ -12,6 +12,7 @@ import { absentHint } from '../../model/manifest/absent-file.ts';
 import { findManifest } from '../../model/manifest/find-manifest.ts';
 import { assetsOf, imagesOf } from '../../model/manifest/image.ts';
 import { checkManifest, type Manifest, type PlaceOf } from '../../model/manifest/manifest.ts';
+import { STATIC_FILES_MAX, staticPathIn } from '../../model/manifest/static-files.ts';
 import { readYaml, YAML_BYTES_MAX } from '../../model/manifest/yaml-source.ts';
 import { type Problem, problem } from '../../model/problem.ts';
 import { readGiven, readInside, realPath } from '../../real-files.ts';
@@ -163,12 +164,33 @@ function withScript(
   return { ...rest, files, problems: [], script: { ...found, origin } };
 }
 
-/** Reads the images that are published without being named. */
+/** Reads the static files, and the images that are published without being named. */
 function readAssets(tree: DiskTree, folder: string, folderOfManifest: string, manifest: Manifest): void {
   const isAsset = assetsOf(manifest);
   for (const path of pathsIn(folder))
     if (path.startsWith(folderOfManifest) && isAsset(path.slice(folderOfManifest.length)))
       tree.read({ package: tree.root, path });
+  if (manifest.assets === undefined) return;
+  const pathOf = staticPathIn(manifest);
+  const assets = posix.join(folderOfManifest, manifest.assets.folder);
+  for (const path of filesBelow(folder, assets))
+    if (pathOf(path.slice(folderOfManifest.length)) !== undefined) tree.read({ package: tree.root, path });
+}
+
+/** Paths of the files below a folder, as many as can be published, and one. */
+function filesBelow(folder: string, below: string): string[] {
+  const found: string[] = [];
+  const waiting = [below];
+  for (const path of waiting) {
+    if (!statSync(join(folder, path), { throwIfNoEntry: false })?.isDirectory()) continue;
+    for (const entry of readdirSync(join(folder, path), { withFileTypes: true })) {
+      if (found.length + waiting.length > 2 * STATIC_FILES_MAX) return found;
+      const inside = `${path}/${entry.name}`;
+      if (entry.isDirectory()) waiting.push(inside);
+      else found.push(inside);
+    }
+  }
+  return found;
 }
 
 const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/') + 1);

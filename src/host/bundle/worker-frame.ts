@@ -16,10 +16,11 @@ export interface WorkerFrame {
 }
 
 /** The names that the manifest puts into `env`. */
-export const envNames = ({ vars, secrets, kv }: WorkerFrame['settings']): string[] => [
+export const envNames = ({ vars, secrets, kv, assets }: WorkerFrame['settings']): string[] => [
   ...Object.keys(vars),
   ...secrets,
   ...kv,
+  ...(assets === undefined ? [] : [assets]),
 ];
 
 /** Path of the module that runs before the first line of a worker. */

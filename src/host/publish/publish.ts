@@ -300,12 +300,13 @@ export const publisherOf = (principal: Principal): string =>
 /** What the bundler has to know of a manifest. */
 function workerIn({ manifest, placeOf }: Read): BundleRequest['worker'] {
   if (manifest === undefined) return undefined;
-  const { vars = {}, secrets, kv = [], schedules = [] } = manifest;
+  const { vars = {}, secrets, kv = [], assets, schedules = [] } = manifest;
   const { file = '' } = placeOf([]);
   return {
     takesRequests: takesRequests(manifest),
     folder: file.slice(0, file.lastIndexOf('/') + 1),
     ...{ vars, secrets: Object.keys(secrets), kv },
+    ...(assets && { assets: assets.binding }),
     crons: Object.fromEntries(schedules.map(({ id, cron }) => [id, cron])),
   };
 }

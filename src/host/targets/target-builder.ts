@@ -108,6 +108,7 @@ export class TargetBuilder {
       ...handlerRetries(manifest, handles !== undefined),
       ...schedulesOf(manifest, own.level),
       ...(manifest.calls && { calls: manifest.calls }),
+      ...(manifest.assets && { assets: manifest.assets }),
     };
   }
 

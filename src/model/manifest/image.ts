@@ -9,6 +9,7 @@
 import { crc32 } from 'node:zlib';
 import type { Manifest } from './manifest.ts';
 import { isImagePath } from './manifest-page.ts';
+import { staticPathIn } from './static-files.ts';
 import type { YamlPath } from './yaml-source.ts';
 
 /** An image that a manifest names. */
@@ -49,8 +50,10 @@ const HIDDEN = /(?:^|\/)(?:\.|node_modules\/)/;
 export function assetsOf(manifest: Manifest): (path: string) => boolean {
   const named = imagesOf(manifest).map(({ path }) => path.slice(0, path.lastIndexOf('/') + 1));
   const folders = [...new Set([PUBLIC_FOLDER, ...named])].filter((folder) => folder !== '');
+  const isStatic = staticPathIn(manifest);
   return (path) =>
     ASSET.test(path) &&
+    isStatic(path) === undefined &&
     folders.some((folder) => path.startsWith(folder)) &&
     isImagePath(path) &&
     !HIDDEN.test(path);

@@ -2,7 +2,19 @@
  * The members of a manifest for workers that know nothing of envelopes
  * (docs/contract/plain-workers.md): which requests the code gets, and what its `env` holds.
  */
-import { choice, type Field, type Members, optional, type ReadOf, texts } from './field.ts';
+import {
+  byDefault,
+  checked,
+  choice,
+  type Field,
+  type JsonSchema,
+  type Members,
+  map,
+  optional,
+  type ReadOf,
+  text,
+  texts,
+} from './field.ts';
 import type { YamlFields } from './yaml-fields.ts';
 
 /** A name in `env`: a member of a JavaScript object, so it is an identifier. */
@@ -13,6 +25,8 @@ const OWN_NAMES: readonly string[] = ['CONFIGURATION', 'ANNEX'];
 
 const VARS_MAX = 100;
 const KV_MAX = 20;
+const PATTERNS_MAX = 100;
+const PATH_CHARS_MAX = 200;
 
 export type JsonValue =
   | null
@@ -52,6 +66,70 @@ const VARS: Field<Readonly<Record<string, JsonValue>>> = {
   empty: {},
 };
 
+/** Names of folders, without any that is hidden or leads elsewhere. */
+const FOLDER = /^(?:\.\/)?(?!\.)[^\p{Cc}\u2028\u2029/\\:]+(?:\/(?!\.)[^\p{Cc}\u2028\u2029/\\:]+)*\/?$/u;
+const FOLDER_FIELD = checked(
+  text('Folder beside the manifest whose files are served.', {
+    pattern: FOLDER,
+    wanted: 'a folder beside the manifest, such as "./public"',
+    charsMax: PATH_CHARS_MAX,
+  }),
+  (folder) => folder.replace(/^\.\//, '').replace(/\/$/, ''),
+);
+
+const ASSETS_MEMBERS = {
+  folder: FOLDER_FIELD,
+  binding: byDefault(
+    text('Name in `env` of what fetches a file.', { pattern: ENV_NAME, wanted: ENV_NAME_WANTED }),
+    'ASSETS',
+  ),
+  notFound: byDefault(
+    choice(
+      {
+        none: 'The worker answers.',
+        'single-page-application': 'A page that a browser opens is /index.html.',
+        '404-page': 'The nearest 404.html.',
+      },
+      'What answers a path without a file.',
+    ),
+    'none' as const,
+  ),
+  html: byDefault(
+    choice(
+      {
+        auto: '/about serves about.html, /docs/ serves docs/index.html; other spellings lead there.',
+        none: 'Each file is served at its own path alone.',
+      },
+      'Which paths serve pages.',
+    ),
+    'auto' as const,
+  ),
+  workerFirst: byDefault(
+    texts('A path such as /api/*; ! before it takes paths out.', {
+      description: 'The paths that the worker answers before a file does; ["/*"] for all.',
+      pattern: /^!?\/\S*$/,
+      wanted: 'a path that begins with "/"',
+      fault: (path) => (path.split('*').length > 2 ? 'must have one "*" at most' : undefined),
+      charsMax: PATH_CHARS_MAX,
+      max: PATTERNS_MAX,
+    }),
+  ),
+};
+
+/** Static files of a version. */
+export type Assets = ReadOf<typeof ASSETS_MEMBERS>;
+
+const ASSETS_MAP = map(ASSETS_MEMBERS, 'Files that are served before the worker is asked.');
+const ASSETS: Field<Assets> = {
+  schema: { anyOf: [FOLDER_FIELD.schema, ASSETS_MAP.schema], description: 'Static files.' } as JsonSchema,
+  read(fields, key) {
+    if (typeof fields.raw(key) !== 'string') return ASSETS_MAP.read(fields, key);
+    const folder = FOLDER_FIELD.read(fields, key);
+    if (folder === undefined) return undefined;
+    return { folder, binding: 'ASSETS', notFound: 'none', html: 'auto', workerFirst: [] };
+  },
+};
+
 export const WORKER = {
   entry: optional(ENTRY),
   vars: optional(VARS),
@@ -64,6 +142,7 @@ export const WORKER = {
       unique: true,
     }),
   ),
+  assets: optional(ASSETS),
 };
 
 /** What Workers bind and Annex does not have. */
@@ -118,16 +197,16 @@ type WorkerManifest = ReadOf<typeof WORKER> & {
 };
 
 /** Whether a manifest says that its code gets requests; undefined where it says nothing. */
-export function takesRequests({ entry, vars, kv }: WorkerManifest): boolean | undefined {
+export function takesRequests({ entry, vars, kv, assets }: WorkerManifest): boolean | undefined {
   if (entry !== undefined) return entry === 'request';
-  return (vars ?? kv) === undefined ? undefined : true;
+  return (vars ?? kv ?? assets) === undefined ? undefined : true;
 }
 
 /** Checks what the members of a worker mean together. */
 export function checkWorker(manifest: WorkerManifest, fields: YamlFields): void {
-  const { entry, vars = {}, kv = [], secrets = {} } = manifest;
+  const { entry, vars = {}, kv = [], assets, secrets = {} } = manifest;
   if (entry === 'envelope') {
-    for (const key of ['vars', 'kv'] as const)
+    for (const key of ['vars', 'kv', 'assets'] as const)
       if (fields.has(key))
         fields.error(key, `"${key}" has no meaning with "entry: envelope".`, 'Write "entry: request".');
   }
@@ -136,6 +215,7 @@ export function checkWorker(manifest: WorkerManifest, fields: YamlFields): void 
     ...Object.keys(secrets).map((name) => [name, ['secrets', name]] as const),
     ...Object.keys(vars).map((name) => [name, ['vars', name]] as const),
     ...kv.map((name, index) => [name, ['kv', index]] as const),
+    ...(assets ? [[assets.binding, ['assets']] as const] : []),
   ];
   const seen = new Set(OWN_NAMES);
   for (const [name, at] of names) {
@@ -146,7 +226,9 @@ export function checkWorker(manifest: WorkerManifest, fields: YamlFields): void 
 
 /** Rows that refuse bindings which do not exist, in the manifest of a worker. */
 export const absentMembers = (fields: YamlFields): Members =>
-  fields.raw('entry') === 'request' || ['vars', 'kv'].some((key) => fields.has(key)) ? ABSENT_MEMBERS : {};
+  fields.raw('entry') === 'request' || ['vars', 'kv', 'assets'].some((key) => fields.has(key))
+    ? ABSENT_MEMBERS
+    : {};
 
 const ABSENT_MEMBERS: Members = Object.fromEntries(
   Object.entries(ABSENT_BINDINGS).map(([key, { name, instead }]) => {
@@ -164,6 +246,8 @@ export interface WorkerSettings {
   /** Names of secrets. */
   readonly secrets: readonly string[];
   readonly kv: readonly string[];
+  /** Name in `env` of the static files. */
+  readonly assets?: string;
   /** Id of a schedule → its cron. */
   readonly crons: Readonly<Record<string, string>>;
 }

@@ -20,6 +20,13 @@ import {
   readImage,
 } from '../../../model/manifest/image.ts';
 import type { Manifest, PlaceOf } from '../../../model/manifest/manifest.ts';
+import {
+  parseHeaderRules,
+  parseRedirects,
+  STATIC_FILE_BYTES_MAX,
+  STATIC_FILES_MAX,
+  staticPathIn,
+} from '../../../model/manifest/static-files.ts';
 import type { Place } from '../../../model/manifest/yaml-source.ts';
 import { type Problem, problem, warning } from '../../../model/problem.ts';
 
@@ -84,8 +91,43 @@ export function collectImages({ manifest, files, folder = '', placeOf }: ImagesR
     // One line says that there are too many.
     else if (left >= -1) problems.push(warning(`The image "${path}" ${fault}, so it is left out.`, { file }));
   }
+  problems.push(...collectStatic(manifest, files, folder, images));
   return { images: [...images.values()], problems };
 }
+
+/** Adds the static files, each under its path in the URL, which begins with a slash. */
+function collectStatic(
+  manifest: Manifest,
+  files: ReadonlyMap<string, Uint8Array>,
+  folder: string,
+  into: Map<string, NamedImage>,
+): Problem[] {
+  const problems: Problem[] = [];
+  const pathOf = staticPathIn(manifest);
+  let count = 0;
+  for (const [file, content] of files) {
+    const path = file.startsWith(folder) ? pathOf(file.slice(folder.length)) : undefined;
+    if (path === undefined) continue;
+    count += 1;
+    if (content.byteLength > STATIC_FILE_BYTES_MAX)
+      problems.push(problem(`The static file has more than ${STATIC_FILE_BYTES_MAX / KIB} KiB.`, { file }));
+    else if (count <= STATIC_FILES_MAX) into.set(path, { path, content });
+    const rules = RULES[path]?.(Buffer.from(content).toString('utf8')).ignored ?? [];
+    for (const { line, why } of rules.slice(0, RULES_SHOWN))
+      problems.push(warning(`This line is ignored: ${why}.`, { file, line, column: 1 }));
+  }
+  if (count > STATIC_FILES_MAX)
+    problems.push(problem(`There are ${count} static files; at most ${STATIC_FILES_MAX} are allowed.`));
+  if (count === 0 && manifest.assets !== undefined)
+    problems.push(warning(`There are no files in "${manifest.assets.folder}", which "assets" names.`));
+  return problems;
+}
+
+const RULES_SHOWN = 10;
+const RULES: Readonly<Record<string, typeof parseRedirects | typeof parseHeaderRules | undefined>> = {
+  '/_redirects': parseRedirects,
+  '/_headers': parseHeaderRules,
+};
 
 /** Why a file cannot be published as an image. */
 export function assetFault(content: Uint8Array): string | undefined {

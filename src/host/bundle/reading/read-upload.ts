@@ -19,6 +19,10 @@ import { collectImages, type NamedImage } from './images.ts';
 import { type ReceivedUpload, readForm } from './read-form.ts';
 import { inspectedPaths, PROBLEMS_MAX, READY_SCRIPT, REFUSALS_MAX, type ReadingMessage } from './reading.ts';
 
+const PAGES_SCRIPT = 'assets.js';
+const pagesScript = (binding: string) =>
+  `export default { fetch: (request, env) => env[${JSON.stringify(binding)}].fetch(request) };`;
+
 /** Result of reading: the message for the host, and the code, which the process keeps. */
 export interface UploadRead {
   readonly message: ReadingMessage;
@@ -44,11 +48,11 @@ export async function readUpload(
   const parsed = checkManifest(source, environment === undefined ? rules : { ...rules, environment });
   const problems: Problem[] = [...(parsed.ok ? parsed.warnings : parsed.problems)];
   const contents = parsed.ok ? contentsOf(upload, parsed, limits, problems) : NOTHING;
-  const entry = upload.script === undefined ? entryOf(upload, parsed, problems) : READY_SCRIPT;
+  const code = codeOf(upload, parsed, problems);
   const message: ReadingMessage = {
     t: 'read',
     ...shown(problems),
-    ...(entry !== undefined && { entry }),
+    ...(code.entry !== undefined && { entry: code.entry }),
     ...(parsed.ok && {
       manifest: source.value,
       manifestFile: upload.manifestFile,
@@ -62,11 +66,7 @@ export async function readUpload(
     unsent: contents.unsent,
     images: contents.images.map(({ path }) => path),
   };
-  const files =
-    upload.script === undefined
-      ? upload.files
-      : new Map([[READY_SCRIPT, Buffer.from(upload.script, 'utf8')]]);
-  return { message, images: contents.images, files };
+  return { message, images: contents.images, files: code.files };
 }
 
 interface Contents {
@@ -92,6 +92,22 @@ function contentsOf(
   const { secrets, unsent } = resolved;
   // The host cannot use refused contents, but says which secrets have no value.
   return found.some(isError) ? { ...NOTHING, unsent } : { secrets, unsent, images: collected.images };
+}
+
+/** The files of the code, and its entrypoint; adds problems to `problems`. */
+function codeOf(
+  upload: ReceivedUpload,
+  parsed: ParsedManifest,
+  problems: Problem[],
+): Pick<UploadRead, 'files'> & { readonly entry?: string | undefined } {
+  const { script, files } = upload;
+  if (script !== undefined)
+    return { entry: READY_SCRIPT, files: new Map([[READY_SCRIPT, Buffer.from(script, 'utf8')]]) };
+  const assets = parsed.ok && parsed.manifest.script === undefined ? parsed.manifest.assets : undefined;
+  if (assets === undefined) return { entry: entryOf(upload, parsed, problems), files };
+  // A site without code: its worker hands out files.
+  const pages = Buffer.from(pagesScript(assets.binding));
+  return { entry: PAGES_SCRIPT, files: new Map([[PAGES_SCRIPT, pages]]) };
 }
 
 /** Returns the path of the entrypoint; adds its problems to `problems`. */

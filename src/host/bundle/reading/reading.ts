@@ -17,6 +17,11 @@ import {
   type PlaceOf,
 } from '../../../model/manifest/manifest.ts';
 import {
+  isStaticPath,
+  STATIC_FILE_BYTES_MAX,
+  STATIC_FILES_MAX,
+} from '../../../model/manifest/static-files.ts';
+import {
   YAML_DEPTH_MAX,
   YAML_NODES_MAX,
   YAML_TEXT_CHARS_MAX,
@@ -227,13 +232,13 @@ function publishedImages(
   blobs: readonly Buffer[],
 ): readonly NamedImage[] | undefined {
   if (!Array.isArray(paths) || paths.length !== blobs.length) return undefined;
-  if (paths.length > names.size + ASSETS_MAX) return undefined;
+  if (paths.length > names.size + ASSETS_MAX + STATIC_FILES_MAX) return undefined;
   const isAsset = assetsOf(manifest);
   const images = new Map<string, NamedImage>();
   for (const [index, path] of (paths as unknown[]).entries()) {
     const content = blobs[index];
     if (typeof path !== 'string' || content === undefined) return undefined;
-    if (!names.has(path) && !isAsset(path)) return undefined;
+    if (!names.has(path) && !isAsset(path) && !isStaticPath(manifest, path)) return undefined;
     // A copy: a view would keep the whole message in memory as long as the image.
     images.set(path, { path, content: Uint8Array.from(content) });
   }
@@ -246,6 +251,10 @@ function publishedImages(
  */
 async function areImages(images: readonly NamedImage[], names: ReadonlySet<string>): Promise<boolean> {
   for (const { path, content } of images) {
+    if (path.startsWith('/')) {
+      if (content.byteLength > STATIC_FILE_BYTES_MAX) return false;
+      continue;
+    }
     if (content.byteLength > PREVIEW_BYTES_MAX) return false;
     const steps = names.has(path) ? imageSteps(content) : assetSteps(content);
     let step = steps.next();

@@ -8,6 +8,7 @@
  *   GET {endpoint key}/~script.js   the published script of a site
  *     (docs/contract/published-scripts.md#script)
  *   GET {endpoint key}/~assets/…    the images of an integration (`published-files.ts`)
+ *   GET {endpoint key}/…        the static files of a worker, before its code (`static-files.ts`)
  *
  * What the head of a request shows to be wrong is refused before its body is read, and what the
  * host can refuse never enters an isolate. It serves nothing of the host's own: no token, cookie or
@@ -18,7 +19,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../../errors.ts';
 import type { LimitName, Limits } from '../../../limits.ts';
 import { endpointPath, hasOwnOrigins } from '../../../model/endpoint-url.ts';
-import type { Envelope } from '../../calls/call.ts';
+import type { CallResponse, Envelope } from '../../calls/call.ts';
 import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
 import { outcomeError } from '../../calls/outcome.ts';
@@ -45,6 +46,7 @@ import {
   type RequestAuthorizerDeps,
 } from './request-authorizer.ts';
 import { bodyReader, isStreamed, refuseAnnouncedBody, StreamedUpload, shed } from './request-body.ts';
+import { StaticFiles } from './static-files.ts';
 
 /** Allowance for the heads of an envelope's parts. */
 const MULTIPART_OVERHEAD_BYTES = 64 * 1024;
@@ -55,7 +57,7 @@ export interface PublicRouteDeps extends Omit<RequestAuthorizerDeps, 'signatures
   readonly limits: Limits;
   readonly dispatch: Pick<Dispatch, 'call'>;
   readonly scripts: Pick<PublishedScripts, 'script'>;
-  readonly registry: Pick<Registry, 'image'>;
+  readonly registry: Pick<Registry, 'image' | 'staticPaths'>;
   /** Wall-clock time, in milliseconds. */
   readonly wallNow: () => number;
   /** Signatures that other nodes have accepted; absent if there are none. */
@@ -80,6 +82,7 @@ export function publicRoutes(app: FastifyInstance, deps: PublicRouteDeps): void 
     bodies.answers.stop();
   });
   const images = new PublishedImages(deps.registry);
+  const files = new StaticFiles(deps.registry);
   const answering = { ...deps, bodies, senders, withBody: bodyReader(senders), signatures };
   // For the framework, no method has a body: otherwise it would refuse content types that it cannot
   // parse, and raw traffic may have any. `withBody` reads them.
@@ -100,6 +103,11 @@ export function publicRoutes(app: FastifyInstance, deps: PublicRouteDeps): void 
         return sendFile(reply, authorized, await images.image(authorized.target, image), answering);
       if (isScriptRequest(request, authorized))
         return sendFile(reply, authorized, await scriptOf(reply, authorized, deps), answering);
+      const { target, kind, pathAndQuery } = authorized;
+      if (target.assets !== undefined && kind === 'raw') {
+        const file = await files.answer(request, target, pathAndQuery);
+        if (file !== undefined) return sendResponse(reply, authorized, file, answering);
+      }
       return await serve(request, reply, authorized, answering);
     } catch (cause) {
       // The call log already has the limits that a call met, with its outcome.
@@ -256,6 +264,18 @@ async function answer(
     if (body instanceof StreamedUpload) body.finish();
     throw result.refusal ?? outcomeError(result.outcome, result);
   }
+  return sendResponse(reply, authorized, response, deps);
+}
+
+/** Sends an answer of the code, or one of its files. */
+function sendResponse(
+  reply: FastifyReply,
+  authorized: AuthorizedRequest,
+  response: CallResponse,
+  deps: AnsweringDeps,
+): FastifyReply {
+  const { request } = reply;
+  const { target } = authorized;
   if (Buffer.isBuffer(response.body)) countUntilSent(reply.raw, response.body.byteLength, authorized, deps);
   reply.hijack();
   const { withheld } = sendAnswer(

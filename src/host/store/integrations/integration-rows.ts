@@ -328,9 +328,9 @@ const integrationOf = (row: Selectable<Tables['integrations']>): Integration => 
   updatedAt: row.updated_at,
 });
 
-/** An image of a version. */
+/** A file of a version: an image, or a static file. */
 export interface StoredImage {
-  /** From the folder of the manifest. */
+  /** From the folder of the manifest; of a static file its path in the URL, with a slash first. */
   readonly path: string;
   readonly content: Uint8Array;
 }
@@ -368,4 +368,19 @@ export async function readImageRow(
     .where('path', '=', path)
     .executeTakeFirst();
   return row && Buffer.from(row.content, 'base64');
+}
+
+/** Paths of the static files of a version. */
+export async function readStaticPaths(
+  database: Database,
+  version: { readonly integration: string; readonly number: number },
+): Promise<readonly string[]> {
+  const rows = await database
+    .selectFrom('images')
+    .select('path')
+    .where('integration', '=', version.integration)
+    .where('number', '=', version.number)
+    .where('path', 'like', '/%')
+    .execute();
+  return rows.map(({ path }) => path);
 }

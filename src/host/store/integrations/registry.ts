@@ -45,6 +45,7 @@ import {
   readCode,
   readImageRow,
   readIntegration,
+  readStaticPaths,
   readVersion,
   type StoredImage,
   takeNextVersion,
@@ -192,6 +193,11 @@ export class Registry {
   /** An image of a version. @param path from the folder of the manifest */
   image(integration: string, number: number, path: string): Promise<Uint8Array | undefined> {
     return readImageRow(this.#deps.database, { integration, number }, path);
+  }
+
+  /** Paths of the static files of a version. */
+  staticPaths(integration: string, number: number): Promise<readonly string[]> {
+    return readStaticPaths(this.#deps.database, { integration, number });
   }
 
   /** Newest first. */
