@@ -137,27 +137,23 @@ async function seed(annex: Annex, { controlUrl, host, token }: Where): Promise<R
   for (let tries = 0; tries < 200 && (await failed()).length < 2; tries += 1)
     await new Promise((resolve) => setTimeout(resolve, 100));
   const delivery = (await failed())[0]?.id ?? '';
+  const installation = `installations/orders/${id}`;
   return {
     ...{ overview: '', integrations: 'integrations', integration: 'integrations/orders' },
-    ...{ installations: 'installations', installation: `installations/orders/${id}` },
-    ...{
-      'installation-form': `installations/settings/${settings.id}`,
-      'installation-webhook': `installations/webhook/${hooks[0]}`,
-    },
-    ...{ 'installation-counter': `installations/counter/${counter.id}` },
-    ...{
-      events: 'events',
-      event: `events/${event}`,
-      deliveries: 'deliveries',
-      delivery: `deliveries/${delivery}`,
-    },
-    ...{
-      webhooks: 'webhooks',
-      notices: 'notices',
-      'event-types': 'event-types',
-      tokens: 'tokens',
-      audit: 'audit',
-    },
+    ...{ installations: 'installations', installation, events: 'events', event: `events/${event}` },
+    ...{ deliveries: 'deliveries', delivery: `deliveries/${delivery}`, webhooks: 'webhooks', logs: 'logs' },
+    ...{ notices: 'notices', 'event-types': 'event-types', tokens: 'tokens', audit: 'audit' },
+    publish: 'publish',
+    'integration-versions': 'integrations/orders?part=versions',
+    'integration-errors': 'integrations/orders?part=errors',
+    'integration-secrets': 'integrations/orders?part=secrets',
+    'integration-limits': 'integrations/orders?part=limits',
+    'installation-webhook': `installations/webhook/${hooks[0]}`,
+    'installation-configuration': `installations/settings/${settings.id}?part=configuration`,
+    'installation-components': `installations/counter/${counter.id}?part=components`,
+    'installation-deliveries': `${installation}?part=deliveries`,
+    'installation-storage': `${installation}?part=storage`,
+    'installation-log': `${installation}?part=log`,
   };
 }
 

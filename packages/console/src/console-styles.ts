@@ -115,7 +115,7 @@ meter::-moz-meter-bar { background: var(--faint-text); }
 .short-form > .callout { flex-basis: 100%; }
 .consequences { display: grid; gap: var(--space-4); padding-inline-start: var(--space-16); list-style: disc; }
 .card-form { display: grid; gap: var(--space-12); }
-.version { display: grid; grid-template-columns: 40px 120px 1fr; align-items: center; }
+.version { display: grid; grid-template-columns: 40px 96px 1fr; align-items: center; gap: var(--space-12); }
 .difference .added { background: var(--good-tint); }
 .difference .removed { background: var(--danger-tint); }
 .drop { display: grid; justify-items: center; gap: var(--space-12); padding: var(--space-48) var(--space-16); margin-block-end: var(--space-16); text-align: center; border: 2px dashed var(--field-line); border-radius: var(--radius-surface); color: var(--quiet-text); }

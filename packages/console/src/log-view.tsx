@@ -248,7 +248,7 @@ function Stack({ text }: { readonly text: string }) {
             ) : (
               <>
                 {before}
-                <strong>{where}</strong>
+                {where.startsWith('@annex/') ? where : <strong>{where}</strong>}
                 {after}
               </>
             )}
