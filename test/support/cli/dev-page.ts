@@ -39,7 +39,7 @@ export class DevPage {
     const url = await Promise.race([started.promise, session.then(({ stderr }) => Promise.reject(stderr))]);
     const browser = await startChromium();
     const page = await browser.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(90_000);
     const shown = new DevPage([browser, page, await watchPage(page)], ending, session);
     await page.goto(url);
     return shown;
