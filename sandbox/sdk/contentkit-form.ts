@@ -83,6 +83,12 @@ export interface FormElements {
      */
     readonly hint?: TextChildren;
     /**
+     * Why the value is refused: below the field, which gets the focus after an action.
+     *
+     * @example error="The name is taken."
+     */
+    readonly error?: string;
+    /**
      * One of `<textinput>`, `<select>`, `<switch>`, `<radio>`, `<checkbox>`, `<button>`,
      * `<codeblock>`.
      *

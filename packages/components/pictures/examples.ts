@@ -101,7 +101,11 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     icon: 'delete',
     confirm: { title: 'Delete it?', text: 'This cannot be undone.', confirm: 'Delete', style: 'danger' },
   }),
-  input: input('Name', { type: 'textinput', state: 'name' }, { hint: 'As others see it.' }),
+  input: input(
+    'Name',
+    { type: 'textinput', state: 'name', initialValue: 'Ada' },
+    { hint: 'As others see it.', error: 'The name is taken.' },
+  ),
   textinput: input('Comment', { type: 'textinput', state: 'comment', multiline: true, placeholder: 'Why?' }),
   select: input('How often', { type: 'select', state: 'rhythm', initialValue: 'daily', options: OPTIONS }),
   switch: input('Not on weekends', { type: 'switch', state: 'quiet', initialValue: true }),

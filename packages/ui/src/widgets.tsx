@@ -8,7 +8,7 @@ import {
   type PartialInputHTMLAttributes,
   type TargetedEvent,
 } from 'preact';
-import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Choice } from './choices.ts';
 import { Icon } from './icons.tsx';
 
@@ -45,19 +45,50 @@ interface FieldProps {
   /** Why the value is refused, or, as `missing`, that it is still needed. */
   readonly error?: string | undefined;
   readonly missing?: boolean;
+  /** Whether the first field that is refused gets the focus. */
+  readonly focusesFirst?: boolean;
   readonly children: ComponentChildren;
 }
 
+/**
+ * Puts the focus into the first field that is refused. Attack: a drawing that takes the focus from
+ * the page around it, and with it what the user types there: only where the focus is in the same
+ * tree already.
+ */
+function useFirstRefused(isWanted: boolean, error: string | undefined) {
+  const field = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const root = field.current?.getRootNode();
+    if (!isWanted || error === undefined || !(root instanceof ShadowRoot) || root.activeElement === null)
+      return;
+    const first = root.querySelector<HTMLElement>('[aria-invalid="true"]');
+    if (first !== null && field.current?.contains(first)) first.focus();
+  }, [isWanted, error]);
+  return field;
+}
+
 /** A control with its label above or beside it, its hint, and below both why it is refused. */
-export function Field({ label, note, beside, labelable = true, hint, error, missing, children }: FieldProps) {
+export function Field(props: FieldProps) {
+  const {
+    label,
+    note,
+    beside,
+    labelable = true,
+    hint,
+    error,
+    missing,
+    focusesFirst = false,
+    children,
+  } = props;
   const id = useId();
+  const field = useFirstRefused(focusesFirst, error);
   const [fieldId, labelId] = [`${id}-field`, `${id}-label`];
   const hintId = hint && `${id}-hint`;
   const errorId = error === undefined ? undefined : `${id}-error`;
   const describedBy = [hintId, errorId].filter((one) => one !== undefined).join(' ') || undefined;
   const Label = labelable ? 'label' : 'span';
   return (
-    <div class={beside ? 'field beside' : 'field'}>
+    <div ref={field} class={beside ? 'field beside' : 'field'}>
       <Label class="label" id={labelId} {...(labelable && { for: fieldId })} dir="auto">
         {label}
         {note !== undefined && <span class="optional"> {note}</span>}

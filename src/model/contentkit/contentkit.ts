@@ -229,7 +229,10 @@ export const ELEMENTS: Readonly<Record<string, ElementKind>> = {
     description: 'A form element with its label.',
     attributes: {
       label: text('Label of the form element.'),
-      ...optional({ hint: textHint }),
+      ...optional({
+        hint: textHint,
+        error: text('Why the value is refused: below the field, which gets the focus after an action.'),
+      }),
       element: oneOf(INPUT_ELEMENTS, {
         description: `One of ${INPUT_ELEMENTS.map((name) => `\`<${name}>\``).join(', ')}.`,
       }),

@@ -103,6 +103,36 @@ describe('a component in a page', needs('chromium'), () => {
     expect(await failure().count()).toBe(0);
   });
 
+  test('a field that an action refuses says why, and gets the focus', async () => {
+    const story = product.field('Story');
+    expect(await story.getAttribute('aria-invalid')).toBeNull();
+    await product.button('Check').click();
+    await expect.poll(() => story.getAttribute('aria-invalid')).toBe('true');
+    const described = (await story.getAttribute('aria-describedby')) ?? '';
+    expect(await product.component.locator(`[id="${described}"]`).textContent()).toBe('Tell a story.');
+    const focused = `document.querySelector('annex-component').shadowRoot.activeElement?.tagName`;
+    await expect.poll(() => product.run(focused)).toBe('TEXTAREA');
+    await story.fill('Once upon a time');
+    await product.button('Check').click();
+    await expect.poll(() => story.getAttribute('aria-invalid')).toBeNull();
+  });
+
+  test('attack: a field that is refused takes no focus from the page', async () => {
+    await product.button('Check').click();
+    await product.run('product.close()');
+    await product.field('Story').fill('');
+    await product.button('Check').click();
+    await product.run(`(() => {
+      const field = document.createElement('input');
+      field.id = 'of-the-page';
+      document.body.append(field);
+      field.focus();
+      product.open();
+    })()`);
+    await expect.poll(() => product.told('render').then((told) => told.length)).toBe(3);
+    expect(await product.run('document.activeElement.id')).toBe('of-the-page');
+  });
+
   test('what the user enters stays, also what is typed while an action runs', async () => {
     await product.field('Note').fill('kept');
     await product.run('product.close()');

@@ -66,6 +66,7 @@ const ATTRIBUTES: Readonly<Record<string, Examples>> = {
     label: `label="Name"`,
     element: `element={<textinput state="name" />}`,
     hint: `hint="As your colleagues see it"`,
+    error: `error="The name is taken."`,
   },
   textinput: {
     state: `state="name"`,

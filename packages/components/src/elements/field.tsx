@@ -1,4 +1,4 @@
-/** `input`: a form element with its label and its remark. */
+/** `input`: a form element with its label, its remark, and why its value is refused. */
 import { Field } from '../../../ui/src/widgets.tsx';
 import { textMember } from '../drawing/json.ts';
 import { Children } from './children.tsx';
@@ -18,6 +18,8 @@ export function Input({ node }: ElementProps) {
       label={label(node, 'label') ?? ''}
       beside={BESIDE.has(type)}
       labelable={LABELABLE.has(type)}
+      error={label(node, 'error') || undefined}
+      focusesFirst
       hint={hint.length > 0 ? (id) => <Remark nodes={hint} id={id} /> : undefined}
     >
       <Children nodes={element.slice(0, 1)} />
