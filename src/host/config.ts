@@ -8,7 +8,6 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { DEFAULT_LIMITS, LIMIT_NAMES, LIMITS, type LimitName, type Limits } from '../limits.ts';
 import { AddressList } from '../model/address-list.ts';
 import { ENDPOINT_PLACEHOLDER, hasOwnOrigins } from '../model/endpoint-url.ts';
@@ -23,6 +22,7 @@ import {
   retrySchedule,
   SCHEDULE_WANTED,
 } from '../model/retry-schedule.ts';
+import type { SettingInForce } from '../model/setting-in-force.ts';
 import { SIGNATURE_SCHEMES, type SignatureScheme } from '../model/signature.ts';
 import { nearest } from '../model/spelling-hint.ts';
 import { CELL_SANDBOX } from './confinement/layers.ts';
@@ -36,11 +36,14 @@ import {
   readNoticeReceiver,
   readWebhookCertificate,
 } from './outbound-settings.ts';
+import { readSettings, variable } from './read-settings.ts';
 import { SETTINGS } from './settings.ts';
 import { type KeySource, parseKeyRing } from './store/vault/vault-key.ts';
 import type { DisablingRules } from './store/webhooks/webhook-health-rows.ts';
 
 export interface Config {
+  /** Every setting, for the operator to read. */
+  readonly settings: readonly SettingInForce[];
   /** Folder of the vault key, of the first admin token, and of the SQLite file if there is one. */
   readonly dataFolder: string;
   /** URL of the PostgreSQL database, with its password; absent: a SQLite file in `dataFolder`. */
@@ -156,7 +159,7 @@ type ReadInteger = (flag: string, min: number, max: number) => number;
 /** @throws ConfigError */
 export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Config {
   const problems: string[] = [];
-  const text = readSettings(flags, env, problems);
+  const { text, inForce } = readSettings(flags, env, problems);
   const integer: ReadInteger = (flag, min, max) => {
     const value = Number(text(flag));
     if (!Number.isInteger(value) || value < min || value > max || text(flag).trim() === '') {
@@ -191,7 +194,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
   for (const entry of trustedProxies.mistakes)
     problems.push(`--trusted-proxies: "${entry}" is neither an address nor a range, as 10.0.0.0/8.`);
   const config: Config = {
-    dataFolder: text('data'),
+    ...{ settings: inForce(), dataFolder: text('data') },
     vaultKeys: readVaultKeys(text, problems),
     controlHost: text('control-host'),
     controlPort: integer('control-port', 0, PORT_MAX),
@@ -414,46 +417,6 @@ export function configHelp(): string {
 /** Name of the environment variable of a limit. */
 export const limitVariable = (limit: string): string =>
   `ANNEX_LIMIT_${limit.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
-
-const variable = (flag: string): string => `ANNEX_${flag.replaceAll('-', '_').toUpperCase()}`;
-
-/** The option in all its forms, which no service has. */
-const INSPECT = /^--inspect(?:[-=]|$)/;
-
-function readSettings(
-  flags: readonly string[],
-  env: NodeJS.ProcessEnv,
-  problems: string[],
-): (flag: string) => string {
-  const open = SETTINGS.filter(({ isSecret }) => !isSecret);
-  const options = Object.fromEntries(
-    open.map(({ flag, isSwitch }) => [flag, { type: isSwitch ? ('boolean' as const) : ('string' as const) }]),
-  );
-  let given: Record<string, string | boolean | undefined> = {};
-  const secret = SETTINGS.find(
-    ({ flag, isSecret }) => isSecret && flags.some((word) => word.split('=', 1)[0] === `--${flag}`),
-  );
-  try {
-    // Attack: a deployment whose debugger port is open to any process that finds it.
-    if (flags.some((word) => INSPECT.test(word)))
-      throw new Error(
-        '--inspect is an option of `annex dev` alone: a debugger reads every secret and runs any code',
-      );
-    // Checked before the parser runs: its message could quote the secret.
-    if (secret !== undefined)
-      throw new Error(
-        `--${secret.flag} is not a flag, because \`ps\` shows flags to every user: set ${variable(secret.flag)}`,
-      );
-    given = parseArgs({ args: [...flags], options, allowPositionals: false }).values;
-  } catch (cause) {
-    problems.push(`${(cause as Error).message.replace(/\.$/, '')}. \`--help\` lists the flags.`);
-  }
-  return (flag) => {
-    const setting = SETTINGS.find((candidate) => candidate.flag === flag);
-    const fromVariable = setting?.isSwitch ? undefined : env[variable(flag)];
-    return String(given[flag] ?? fromVariable ?? setting?.value ?? '');
-  };
-}
 
 /**
  * Variables of the tests, of the command line as a client, and those that Kubernetes sets for

@@ -86,6 +86,7 @@ export function registerRoutes(
     webhookHeaderPrefix: config.webhookHeaderPrefix,
     levelNames: config.levelNames,
     console: config.console,
+    settings: config.settings,
     eventTypesFixed: config.eventTypes !== undefined,
     ...(product && { product }),
     ...{ origins, runtimeTokens, uiTokens, followers, egress, publisher, metrics: exposition },

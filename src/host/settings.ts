@@ -1,6 +1,6 @@
 /**
- * The table of settings: flags, defaults and the texts of `--help`. It reads no value: `config.ts`
- * reads and checks them.
+ * The table of settings: flags, defaults and the texts of `--help`. It reads no value:
+ * `read-settings.ts` does, and `config.ts` checks them.
  */
 export interface Setting {
   /** Name of the flag, without its dashes. */

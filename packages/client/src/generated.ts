@@ -36,6 +36,7 @@ export class Routes {
   readonly schedules: SchedulesRoutes;
   readonly organizations: OrganizationsRoutes;
   readonly activity: ActivityRoutes;
+  readonly settings: SettingsRoutes;
 
   constructor(requests: Requests) {
     this.integrations = new IntegrationsRoutes(requests);
@@ -63,6 +64,7 @@ export class Routes {
     this.schedules = new SchedulesRoutes(requests);
     this.organizations = new OrganizationsRoutes(requests);
     this.activity = new ActivityRoutes(requests);
+    this.settings = new SettingsRoutes(requests);
   }
 }
 
@@ -879,7 +881,7 @@ export class InstallationsRoutes {
    *
    * `GET /v1/integrations/{name}/installations/{id}/webhook`
    */
-  getWebhook(integration: string, installationId: string, options?: Options): Reply<WholeWebhook> {
+  getWebhook(integration: string, installationId: string, options?: Options): Reply<WebhookWithTypes> {
     return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/webhook', {
       path: { name: integration, id: installationId },
       options,
@@ -1626,7 +1628,7 @@ export class SpacesRoutes {
     installationId: string,
     space: string,
     options?: Options,
-  ): Reply<WholeWebhook> {
+  ): Reply<WebhookWithTypes> {
     return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/spaces/{space}/webhook', {
       path: { name: integration, id: installationId, space },
       options,
@@ -2283,7 +2285,7 @@ export class SitesRoutes {
     installationId: string,
     site: string,
     options?: Options,
-  ): Reply<WholeWebhook> {
+  ): Reply<WebhookWithTypes> {
     return this.#requests.send('GET', '/v1/integrations/{name}/installations/{id}/sites/{site}/webhook', {
       path: { name: integration, id: installationId, site },
       options,
@@ -3344,6 +3346,24 @@ export class ActivityRoutes {
    */
   read(options?: Options): Reply<Activity> {
     return this.#requests.send('GET', '/v1/activity', { options });
+  }
+}
+
+/** `annex.settings`. */
+export class SettingsRoutes {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /**
+   * Read the settings in force of the node that answers.
+   *
+   * `GET /v1/settings`
+   */
+  read(options?: Options): Reply<Settings> {
+    return this.#requests.send('GET', '/v1/settings', { options });
   }
 }
 
@@ -4759,6 +4779,29 @@ export interface Secret {
   readonly updatedAt?: string | undefined;
 }
 
+export interface SelectedEventType {
+  readonly type: string;
+  readonly title?: string | undefined;
+}
+
+export interface Settings {
+  readonly settings: readonly {
+    /** Without its dashes. */
+    readonly flag: string;
+    /** Absent for a secret, and where nothing is set; without passwords. */
+    readonly value?: string | undefined;
+    readonly origin: 'flag' | 'variable' | 'default';
+    readonly isSecret: boolean;
+    readonly help: string;
+  }[];
+  readonly limits: readonly {
+    readonly name: string;
+    readonly value: number;
+    /** Another value is that of its variable. */
+    readonly default: number;
+  }[];
+}
+
 /** A user visited a page of a site. */
 export interface SiteView {
   readonly type: 'site_view';
@@ -5106,6 +5149,11 @@ export interface UiTokenToCreate {
   readonly expiresIn?: number | undefined;
   /** Origins of the pages that may use it, such as `https://app.example.com`. */
   readonly origins?: readonly string[] | undefined;
+  /**
+   * Whether it also sets up the webhook of the target: its secret, tests, and deliveries to
+   * it.
+   */
+  readonly webhook?: boolean | undefined;
 }
 
 export interface Unfurl {
@@ -5332,6 +5380,50 @@ export interface WebhookTest {
 export interface WebhookToTest {
   /** A type that the configuration selects; if absent, the first of them. */
   readonly type?: string | undefined;
+}
+
+export interface WebhookWithTypes {
+  /** Id of the installation that it belongs to. */
+  readonly installation: string;
+  readonly space?: string | undefined;
+  readonly site?: string | undefined;
+  readonly integration: string;
+  readonly organization: string;
+  /**
+   * `failing`: its receiver has failed and accepted nothing since. `disabled`: nothing is
+   * posted, and its deliveries are held.
+   */
+  readonly state: 'healthy' | 'failing' | 'disabled';
+  /** When the state began; absent where it never was another. */
+  readonly since?: string | undefined;
+  /** When its receiver first failed, and how. */
+  readonly failing?:
+    | {
+        readonly since: string;
+        readonly outcome: string;
+      }
+    | undefined;
+  readonly disabled?:
+    | {
+        /** Kind of the token with which it was disabled; `service`: Annex itself. */
+        readonly by: string;
+        /**
+         * `failing`: for longer than the operator allows. `gone`: its receiver answered 410.
+         * `request`: it was asked for.
+         */
+        readonly reason: 'failing' | 'gone' | 'request';
+        readonly note?: string | undefined;
+      }
+    | undefined;
+  /**
+   * While it is failing: how the last attempts at its deliveries ended, of those that it has
+   * not accepted; the most frequent first.
+   */
+  readonly outcomes?: readonly WebhookOutcome[] | undefined;
+  /** Deliveries that are held for a replay; counted up to 10,000. */
+  readonly held: number;
+  /** Types of events that its settings select: those that a test may have. */
+  readonly types: readonly SelectedEventType[];
 }
 
 export interface WebhooksListQuery {

@@ -24,6 +24,7 @@ import { addressOf, go, place } from './place.ts';
 import { PublishView } from './publish-view.tsx';
 import { begin, type Session, session, signIn } from './session.ts';
 import { type Section, Shell } from './shell.tsx';
+import { SystemView } from './system-view.tsx';
 import { Revoke, TokenMaker } from './tokens-view.tsx';
 import { DeliveryView, EventView, Replay } from './traffic-views.tsx';
 
@@ -84,6 +85,7 @@ const VIEWS: readonly View[] = [
     ...{ icon: 'key', kinds: ['admin'] },
   },
   { ...list(AUDIT), icon: 'list' },
+  { path: 'system', title: 'System', icon: 'server', kinds: ['admin'], whole: () => <SystemView /> },
   {
     ...{ path: 'publish', title: 'Publish', icon: 'upload', kinds: ['admin', 'organization'] },
     whole: () => <PublishView />,

@@ -254,6 +254,43 @@ export const TOKENS: Listing<Token> = {
   empty: 'What may use the API. “annex token create” makes one.',
 };
 
+/** Actions of the audit, as what was done. */
+const DONE: Readonly<Record<string, string>> = {
+  ...{ create: 'made', edit: 'edited', delete: 'deleted', publish: 'published', activate: 'activated' },
+  ...{
+    pause: 'paused',
+    resume: 'resumed',
+    revoke: 'revoked',
+    recover: 'recovered',
+    redeliver: 'delivered again',
+  },
+  ...{ replay: 'delivered again by filter', cancel: 'canceled', disable: 'disabled', enable: 'enabled' },
+  ...{
+    declare: 'declared',
+    change: 'changed',
+    reveal: 'shown',
+    rotate: 'replaced',
+    test: 'tested',
+    run: 'run',
+  },
+  ...{ limits: 'limits changed', secrets: 'secrets changed', headers: 'headers changed' },
+};
+
+function actionInWords(action: string): string {
+  const [what = '', how = ''] = action.split('.');
+  const noun = what === 'webhook' && ['reveal', 'rotate'].includes(how) ? 'webhook secret' : what;
+  return inWords(`${noun} ${DONE[how] ?? how}`);
+}
+
+/** What was changed, by name, and how many. */
+const detailsInWords = (details: Readonly<Record<string, unknown>>): string =>
+  Object.entries(details)
+    .map(
+      ([name, value]) =>
+        `${inWords(name)}: ${Array.isArray(value) ? value.join(', ') : typeof value === 'object' ? JSON.stringify(value) : value}`,
+    )
+    .join('; ');
+
 export const AUDIT: Listing<AuditEntry> = {
   path: 'audit',
   title: 'Audit',
@@ -261,7 +298,8 @@ export const AUDIT: Listing<AuditEntry> = {
   filters: [BY.organization, BY.integration, BY.installation, { name: 'action', label: 'Action' }],
   idOf: ({ id }) => id,
   columns: [
-    { head: 'Action', cell: ({ action }) => action },
+    { head: 'Action', cell: ({ action }) => <span title={action}>{actionInWords(action)}</span> },
+    { head: 'Details', cell: ({ details }) => detailsInWords(details) },
     { head: 'By', cell: ({ actor }) => (actor.token ? <Id id={actor.token} /> : actor.kind) },
     ORGANIZATION,
     { head: 'Integration', cell: ({ integration }) => integration },

@@ -46,7 +46,7 @@ const TONES: Readonly<Record<string, 'good' | 'warn' | 'bad' | 'info'>> = {
     live: 'good',
     set: 'good',
   },
-  ...{ pending: 'info', unhandled: 'info', canceled: 'info', public: 'info' },
+  ...{ flag: 'warn', variable: 'warn', pending: 'info', unhandled: 'info', canceled: 'info', public: 'info' },
   ...{ paused: 'warn', held: 'warn', degraded: 'warn', fault: 'warn', warn: 'warn', missing: 'warn' },
   ...{ failed: 'bad', failing: 'bad', disabled: 'bad', damaged: 'bad', error: 'bad' },
 };

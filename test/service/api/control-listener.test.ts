@@ -103,6 +103,7 @@ async function control(): Promise<Control> {
     limitMet,
     followers,
     console: true,
+    settings: [],
     webhookHeaderPrefix: HEADER_PREFIX,
     levelNames: {},
   };

@@ -104,6 +104,7 @@ const TABLE: Record<string, string> = {
   ...storage('/v1/integrations/{name}', ['+-+-- +++-', '+-+-- +++-', '+++-']),
   'GET /v1/notices': '++FFF FFFF',
   'GET /v1/activity': '++FFF FFFF',
+  'GET /v1/settings': '+FFFF FFFF',
   ...below('space'),
   ...below('site'),
 };

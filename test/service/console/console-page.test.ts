@@ -173,6 +173,64 @@ describe('the console', needs('chromium'), () => {
     await page.getByText('delivered', { exact: true }).first().waitFor();
   });
 
+  test('replays what filters select, counted first, and shows what is new without a move', async () => {
+    await failedDelivery();
+    await open(`deliveries?installation=${webhook}&state=failed`);
+    await page.getByText('live', { exact: true }).waitFor();
+    const before = await page.getByRole('row').count();
+    // Another one fails meanwhile.
+    await failedDelivery();
+    await page.getByRole('button', { name: '1 new' }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(before);
+    await page.getByRole('button', { name: '1 new' }).click();
+    await expect.poll(() => page.getByRole('row').count()).toBe(before + 1);
+    status = 200;
+    await page.getByRole('button', { name: 'Deliver all again' }).click();
+    const question = page.getByRole('alertdialog');
+    await question.getByText(new RegExp(`^${before} failed`)).waitFor();
+    await question.getByRole('button', { name: 'Deliver all again' }).click();
+    const failed = async () => {
+      const path = `/v1/deliveries?installation=${webhook}&state=failed`;
+      return ((await annex.api('GET', path)).body['items'] as unknown[]).length;
+    };
+    await expect.poll(failed).toBe(0);
+    await page.goto(`${annex.service.controlUrl}/console/`);
+    await page.getByRole('link', { name: /^0 ?failing webhooks/ }).waitFor();
+  });
+
+  test('finds by the palette, and removes after what it says it deletes', async () => {
+    const gone = await annex.install('writer', 'leaving');
+    await open();
+    await page.keyboard.press('Control+k');
+    const find = page.getByRole('combobox', { name: 'Find' });
+    await find.fill('leaving');
+    await page.getByRole('option', { name: 'Installations of leaving' }).waitFor();
+    await page.keyboard.press('Enter');
+    await cell('writer').getByRole('link').click();
+    await page.getByRole('button', { name: 'Remove' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Remove' });
+    await dialog.getByText('Cancels 0 pending deliveries.').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Remove' }).isDisabled()).toBe(true);
+    await dialog.getByLabel('Type leaving to confirm').fill('leaving');
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('heading', { name: 'Installations' }).waitFor();
+    expect((await annex.api('GET', `/v1/integrations/writer/installations/${gone.id}`)).status).toBe(404);
+  });
+
+  test('makes a token that is shown once, and revokes it', async () => {
+    await open('tokens');
+    await page.getByText('Make a token').click();
+    await page.getByLabel('Name').fill('for a test');
+    await page.getByRole('button', { name: 'Make it' }).click();
+    const token = (await page.getByText(/^annex_platform_/).textContent()) ?? '';
+    expect((await annex.api('GET', '/v1/installations', { token })).status).toBe(200);
+    const row = page.getByRole('row').filter({ hasText: 'for a test' });
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
+    await row.waitFor({ state: 'detached' });
+    expect((await annex.api('GET', '/v1/installations', { token })).status).toBe(401);
+  });
+
   test('pauses an installation after a question, and resumes it', async () => {
     await open(`installations/writer/${writer.id}`);
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -225,7 +283,7 @@ describe('the console', needs('chromium'), () => {
       const others = ['versions', 'errors', 'secrets', 'limits'].map(
         (part) => `integrations/webhook?part=${part}`,
       );
-      const paths = ['', ...lists, 'publish', 'logs', ...parts, ...others];
+      const paths = ['', ...lists, 'publish', 'logs', 'system', ...parts, ...others];
       for (const path of [...paths, `installations/webhook/${webhook}`, 'integrations/webhook', 'nowhere']) {
         await page.goto(`${annex.service.controlUrl}/console/${path}`);
         await page.locator('main h1, main .callout').first().waitFor();

@@ -16,7 +16,12 @@ const LAYERS: readonly (readonly string[])[] = [
     'src/host/service-processes.ts',
     'src/host/service-engine.ts',
   ],
-  ['src/host/config.ts', 'src/host/outbound-settings.ts', 'src/host/settings.ts'],
+  [
+    'src/host/config.ts',
+    'src/host/outbound-settings.ts',
+    'src/host/read-settings.ts',
+    'src/host/settings.ts',
+  ],
   ['src/host/http/'],
   ['src/host/publish/', 'src/host/delivery/'],
   ['src/host/calls/'],

@@ -55,6 +55,7 @@ import { STATEMENT_KEY_ROUTES } from './product/statement-keys.ts';
 import { Rates } from './rates.ts';
 import { RENDER_ROUTES } from './render.ts';
 import { described, registerRoutes, withOptionalBodies } from './route.ts';
+import { SETTING_ROUTES } from './settings.ts';
 import { STORAGE_ROUTES } from './storage.ts';
 import { TOKEN_ROUTES } from './tokens.ts';
 
@@ -65,6 +66,7 @@ const ROUTES = [
   ...[...RENDER_ROUTES, ...BLOCK_ROUTES, ...CONTENT_ROUTES, ...LOG_ROUTES, ...AUDIT_ROUTES],
   ...[...EVENT_ROUTES, ...EVENT_TYPE_ROUTES, ...TASK_ROUTES, ...DELIVERY_ROUTES, ...STORAGE_ROUTES],
   ...[...NOTICE_ROUTES, ...SCHEDULE_ROUTES, ...ORGANIZATION_ROUTES, ...ACTIVITY_ROUTES],
+  ...SETTING_ROUTES,
 ];
 
 export interface ControlRouteDeps extends ControlDeps, OperationsDeps {

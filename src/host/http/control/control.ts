@@ -4,6 +4,7 @@
 
 import type { LimitName, Limits } from '../../../limits.ts';
 import type { LevelNames } from '../../../model/level-names.ts';
+import type { SettingInForce } from '../../../model/setting-in-force.ts';
 import type { CallLog } from '../../calls/call-log.ts';
 import type { Dispatch } from '../../calls/dispatch.ts';
 import type { PublishedScripts } from '../../calls/published-scripts.ts';
@@ -69,6 +70,8 @@ export interface ControlDeps extends StoreDeps, DeliveryIntake {
   readonly levelNames: LevelNames;
   /** Beginning of the names of a webhook's headers. */
   readonly webhookHeaderPrefix: string;
+  /** Every setting, as it is in force. */
+  readonly settings: readonly SettingInForce[];
   /** Whether the console is served. */
   readonly console: boolean;
   /** Whether the types of events are those of a file (`--event-types`), and fixed. */
