@@ -12,6 +12,7 @@ import { consoleLink } from '../cli/commands/console.ts';
 import { deliveries } from '../cli/commands/deliveries.ts';
 import { eventTypes } from '../cli/commands/event-types.ts';
 import { helpOf } from '../cli/commands/help.ts';
+import { importCommand } from '../cli/commands/import.ts';
 import { install, installations, pause, resume, uiToken, uninstall } from '../cli/commands/installations.ts';
 import { integrations, rollback, versions } from '../cli/commands/integrations.ts';
 import { listen } from '../cli/commands/listen.ts';
@@ -42,6 +43,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   serve,
   demo,
   newCommand,
+  importCommand,
   dev,
   check,
   types,

@@ -13,6 +13,7 @@ import { findManifest } from '../../model/manifest/find-manifest.ts';
 import { assetsOf, imagesOf } from '../../model/manifest/image.ts';
 import { checkManifest, type Manifest, type PlaceOf } from '../../model/manifest/manifest.ts';
 import { STATIC_FILES_MAX, staticPathIn } from '../../model/manifest/static-files.ts';
+import { takesRequests } from '../../model/manifest/worker.ts';
 import { readYaml, YAML_BYTES_MAX } from '../../model/manifest/yaml-source.ts';
 import { type Problem, problem } from '../../model/problem.ts';
 import { readGiven, readInside, realPath } from '../../real-files.ts';
@@ -21,6 +22,7 @@ import { exclusionBy, IGNORE_FILE, isSecretFile } from './never-uploaded.ts';
 import { folderFault, isOfHome, manifestFault } from './package-reach.ts';
 import { type FoundImport, importProblem, type Reached, reachFiles } from './reach-files.ts';
 import { layOut, type PackageLayout, writtenConfigs } from './upload-layout.ts';
+import { WRANGLER_FILES } from './wrangler-file.ts';
 
 /** Largest `.annexignore` that is read. */
 const IGNORE_BYTES_MAX = 64 * 1024;
@@ -219,6 +221,10 @@ function readNamed(tree: DiskTree, folder: string, manifestFile: string, read: R
   for (const { path, at } of read.manifest ? imagesOf(read.manifest) : [])
     wanted(path, 'image', problem('', read.placeOf(at)));
   if (read.manifest) readAssets(tree, folder, folderOf(manifestFile), read.manifest);
+  // By a configuration of Workers the service knows what the code expects.
+  if (read.manifest && takesRequests(read.manifest) === undefined)
+    for (const file of WRANGLER_FILES)
+      tree.read({ package: root, path: posix.join(folderOf(manifestFile), file) });
   return problems;
 }
 

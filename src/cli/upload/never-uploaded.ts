@@ -17,6 +17,8 @@ export type Exclusion = 'secret' | 'ignored';
 const SECRET_NAMES: readonly RegExp[] = [
   // Variables, often secrets: `.env`, `.env.local`.
   /^\.env(?:\..*)?$/i,
+  // Secrets for the development of Workers.
+  /^\.dev\.vars(?:\..*)?$/i,
   // Settings of npm, of curl and of Git, with tokens.
   /^\.(?:npmrc|yarnrc|yarnrc\.yml|netrc|git-credentials|pypirc|pgpass)$/i,
   /^_netrc$/i,

@@ -59,6 +59,9 @@ const depthOf = (path: string): number => path.split('/').length;
 /** Reports the missing manifest and names the file that was probably meant. */
 function missingManifest(paths: readonly string[]): Problem {
   const found = paths.slice(0, FILES_MAX);
+  const wrangler = found.find((path) => /^wrangler\.(?:toml|jsonc?)$/.test(path));
+  if (wrangler !== undefined)
+    return problem('The upload has no manifest.', { hint: `Write one from ${wrangler}: annex import` });
   const meant = found.find(isMisnamed) ?? nearest(MANIFEST_FILE, rootNames(found));
   if (meant === undefined) return problem('The upload has no manifest.', { hint: SEND_IT });
   const message = `The upload has no manifest: the file ${quote(meant)} is not read as one.`;

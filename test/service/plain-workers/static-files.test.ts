@@ -2,6 +2,9 @@
  * Static files of a worker in a real service (docs/contract/plain-workers.md#static-files): what a
  * path means, headers, ranges, rules, and what a site cannot do to others.
  */
+import { once } from 'node:events';
+import { get as httpGet, type IncomingMessage } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Installed, TestService } from '../../support/service.ts';
 
@@ -247,12 +250,18 @@ describe('a site', () => {
     expect(await get('/none', {}, pages)).toMatchObject({ status: 404, text: '' });
   });
 
-  test('of one page answers with it where a browser opens a page', async () => {
-    expect(await publish('assets: {folder: dist, notFound: single-page-application}\n')).toMatchObject({
-      status: 201,
-    });
-    const pages = await annex.install('pages');
-    const opened = { headers: { 'sec-fetch-mode': 'navigate' } };
-    expect(await get('/a/b', opened, pages)).toMatchObject({ status: 200, text: '<h1>App</h1>' });
+  test('of one page answers with it where a browser opens a page, and the code anything else', async () => {
+    const assets = 'assets: {folder: dist, notFound: single-page-application}\n';
+    await annex.publish('app', { 'index.js': WORKER, 'dist/index.html': '<h1>App</h1>' }, assets);
+    const app = await annex.install('app');
+    // `fetch` of Node.js says by itself what it asks for.
+    const open = async (mode: string) => {
+      const request = httpGet(`${app.endpoint}/a/b`, { headers: { 'sec-fetch-mode': mode } });
+      const [answer] = (await once(request, 'response')) as [IncomingMessage];
+      return readText(answer);
+    };
+    expect(await open('navigate')).toBe('<h1>App</h1>');
+    expect(await open('cors')).toBe('worker /a/b');
+    expect(await get('/asset/none', {}, app)).toMatchObject({ status: 200, text: '<h1>App</h1>' });
   });
 });

@@ -18,7 +18,7 @@ const TASKS = [
     file: 'write.md',
     title: 'Write an integration',
     about: 'From a template to a checked and tested folder.',
-    commands: ['demo', 'new', 'dev', 'check', 'types', 'test'],
+    commands: ['demo', 'new', 'import', 'dev', 'check', 'types', 'test'],
   },
   {
     file: 'publish.md',

@@ -101,6 +101,46 @@ export const AUTHOR_CASES: readonly CommandCase[] = [
     ],
   },
   {
+    command: 'import',
+    success: async (world) => ({
+      words: ['import'],
+      cwd: await write(await world.folder(), { 'wrangler.toml': 'name = "a-worker"\nmain = "a.js"\n' }),
+      env: world.home,
+    }),
+    shows: /^platform-manifest\.yaml written\.$/m,
+    failures: [
+      {
+        title: 'a folder without a wrangler file',
+        run: async (world) => ({ words: ['import'], cwd: await world.folder(), env: world.home }),
+        code: 1,
+        says: /has no wrangler\.json, wrangler\.jsonc, wrangler\.toml/,
+      },
+      {
+        title: 'a file that is no TOML',
+        run: async (world) => ({
+          words: ['import'],
+          cwd: await write(await world.folder(), { 'wrangler.toml': 'name = ' }),
+          env: world.home,
+        }),
+        code: 1,
+        says: /wrangler\.toml cannot be read/,
+      },
+      {
+        title: 'a manifest that is there',
+        run: async (world) => ({
+          words: ['import'],
+          cwd: await write(await world.folder(), {
+            'wrangler.toml': 'main = "a.js"',
+            'platform-manifest.yaml': manifestOf('mine', 'a.js'),
+          }),
+          env: world.home,
+        }),
+        code: 1,
+        says: /is there already/,
+      },
+    ],
+  },
+  {
     command: 'check',
     success: async (world) => ({
       words: ['check'],
