@@ -3,7 +3,6 @@ import { useSignal } from '@preact/signals';
 import { Payload } from '../../ui/src/shown-values.tsx';
 import { Callout } from '../../ui/src/widgets.tsx';
 import { type LiveSession, write } from './page-api.ts';
-import { asking } from './page-state.ts';
 
 export function CallsView({ live }: { readonly live: LiveSession }) {
   const input = useSignal('{}');
@@ -14,9 +13,7 @@ export function CallsView({ live }: { readonly live: LiveSession }) {
     answer.value = undefined;
     try {
       const request = { call, input: JSON.parse(input.value) };
-      answer.value = (
-        await asking(`Call ${call}`, request, () => write<{ answer: unknown }>('ask', request))
-      ).answer;
+      answer.value = (await write<{ readonly answer: unknown }>('ask', request)).answer;
     } catch (error) {
       failure.value = (error as Error).message;
     }

@@ -1,18 +1,10 @@
-/**
- * A component of the integration in the page, drawn by `<annex-component>`. Each exchange with the
- * code is one of the things that happen.
- */
+/** A component of the integration in the page, drawn by `<annex-component>`. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import {
-  AnnexComponent,
-  fetchTransport,
-  type RenderRequest,
-  type Transport,
-} from '../../components/src/index.ts';
+import { AnnexComponent, fetchTransport, type Transport } from '../../components/src/index.ts';
 import { Callout } from '../../ui/src/widgets.tsx';
 import type { JsonObject, Place } from './page-api.ts';
-import { edits, generation, noteAsked } from './page-state.ts';
+import { edits, generation } from './page-state.ts';
 
 const ask: Readonly<Record<Place, Transport>> = {
   account: fetchTransport('api/render?place=account'),
@@ -35,19 +27,10 @@ export function DrawnComponent({ id, place, props = {} }: DrawnComponentProps) {
   const drawnAt = useRef(edit);
   const propsText = JSON.stringify(props);
   useEffect(() => {
-    const transport: Transport = async (request, signal) => {
-      const at = performance.now();
-      const answer = await ask[place](request, signal);
-      const durationMs = Math.round(performance.now() - at);
-      const { status, body } = answer;
-      const { requestId } = (body as { error?: { requestId?: string } } | undefined)?.error ?? {};
-      noteAsked({ title: `${id}, ${nameOf(request)}`, status, durationMs, requestId, request, answer: body });
-      return answer;
-    };
     const element = new AnnexComponent();
     element.componentId = id;
     element.props = JSON.parse(propsText);
-    element.transport = transport;
+    element.transport = ask[place];
     element.addEventListener('annex-complete', (event) => {
       ended.value = JSON.stringify((event as CustomEvent).detail);
     });
@@ -73,5 +56,3 @@ export function DrawnComponent({ id, place, props = {} }: DrawnComponentProps) {
     </article>
   );
 }
-
-const nameOf = ({ action }: RenderRequest): string => action?.action ?? 'first drawing';

@@ -4,7 +4,6 @@ import { Icon } from '../../ui/src/icons.tsx';
 import { Payload, State } from '../../ui/src/shown-values.tsx';
 import { Callout, CopyButton } from '../../ui/src/widgets.tsx';
 import { type CallAnswer, type LiveView, write } from './page-api.ts';
-import { noteAsked } from './page-state.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 
@@ -20,12 +19,7 @@ export function EndpointView({ live }: { readonly live: LiveView }) {
     try {
       const type = text('body') === '' ? {} : { 'content-type': 'application/json' };
       const request = { method: text('method'), path: text('path'), body: text('body'), headers: type };
-      const got = await write<CallAnswer>('call', request);
-      answer.value = got;
-      const { status, durationMs } = got;
-      const requestId = status < 400 ? undefined : requestIdIn(got.body);
-      const title = `${request.method} /${request.path.replace(/^\/+/, '')}`;
-      noteAsked({ title, status, durationMs, requestId, request, answer: got });
+      answer.value = await write<CallAnswer>('call', request);
     } catch (error) {
       failure.value = (error as Error).message;
     }
@@ -104,13 +98,4 @@ function Answer({ answer: { status, durationMs, isWhole, headers, body } }: { re
       <Payload value={body} label="body" />
     </div>
   );
-}
-
-/** The id of a request in the error that it was answered with. */
-function requestIdIn(body: string): string | undefined {
-  try {
-    return JSON.parse(body)?.error?.requestId;
-  } catch {
-    return undefined;
-  }
 }

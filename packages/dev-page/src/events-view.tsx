@@ -2,7 +2,6 @@
 import { useSignal } from '@preact/signals';
 import { Callout } from '../../ui/src/widgets.tsx';
 import { type JsonObject, type LiveSession, read, write } from './page-api.ts';
-import { asking } from './page-state.ts';
 
 interface Posted {
   readonly eventId: string;
@@ -22,11 +21,9 @@ export function EventsView({ live }: { readonly live: LiveSession }) {
     chosen.value = type;
     text.value = JSON.stringify(sample, undefined, 2);
   };
-  const post = async (type: string) => {
+  const post = async () => {
     const event = JSON.parse(text.value);
-    const { eventId, deliveries } = await asking(`Post ${type}`, event, () =>
-      write<Posted>('event', { event }),
-    );
+    const { eventId, deliveries } = await write<Posted>('event', { event });
     const noun = deliveries === 1 ? 'delivery' : 'deliveries';
     says.value = {
       tone: 'good',
@@ -68,11 +65,7 @@ export function EventsView({ live }: { readonly live: LiveSession }) {
               }}
             />
           </div>
-          <button
-            type="button"
-            class="button primary"
-            onClick={() => void post(chosen.value ?? '').catch(failed)}
-          >
+          <button type="button" class="button primary" onClick={() => void post().catch(failed)}>
             Post {chosen.value}
           </button>
         </div>

@@ -3,7 +3,6 @@ import { useSignal } from '@preact/signals';
 import { Callout } from '../../ui/src/widgets.tsx';
 import { DrawnComponent } from './drawn-component.tsx';
 import { type JsonObject, type LiveSession, write } from './page-api.ts';
-import { asking } from './page-state.ts';
 
 interface Inserted {
   readonly id: string;
@@ -24,8 +23,7 @@ export function InsertView({ live }: { readonly live: LiveSession }) {
     const url = new FormData(event.currentTarget as HTMLFormElement).get('url');
     failure.value = '';
     try {
-      const asked = () => write<Unfurled>('unfurl', { url });
-      const { componentId, props } = await asking('Paste a URL', { url }, asked);
+      const { componentId, props } = await write<Unfurled>('unfurl', { url });
       inserted.value = { id: componentId, ...(props && { props }) };
     } catch (error) {
       failure.value = (error as Error).message;

@@ -105,30 +105,24 @@ export interface LogLineView {
   readonly text: string;
 }
 
-type Of = 'started' | 'live' | 'refused' | 'failed' | 'log' | 'delivery' | 'rendered' | 'triggered';
+type Kind =
+  | 'started'
+  | 'live'
+  | 'refused'
+  | 'failed'
+  | 'log'
+  | 'delivery'
+  | 'rendered'
+  | 'triggered'
+  | 'asked';
 
-/**
- * An event of the session, as `src/local/dev/dev-event.ts` describes it; `asked` is a request of
- * this page.
- */
+/** An event of the session, as `src/local/dev/dev-event.ts` describes it. */
 export interface FeedEvent {
-  readonly event: Of | 'asked';
+  readonly event: Kind;
   readonly [member: string]: unknown;
 }
 
-/** A request of the page that failed. */
-export class Refused extends Error {
-  readonly status: number;
-  readonly requestId: string | undefined;
-
-  constructor(message: string, status: number, requestId: string | undefined) {
-    super(message);
-    this.status = status;
-    this.requestId = requestId;
-  }
-}
-
-/** @throws Refused with the message of the server */
+/** @throws Error with the message of the server */
 export async function read<Answer>(
   operation: string,
   query: Readonly<Record<string, string>> = {},
@@ -136,7 +130,7 @@ export async function read<Answer>(
   return answerOf(await fetch(`api/${operation}?${new URLSearchParams(query)}`));
 }
 
-/** @throws Refused with the message of the server */
+/** @throws Error with the message of the server */
 export async function write<Answer>(operation: string, body: JsonObject): Promise<Answer> {
   return answerOf(
     await fetch(`api/${operation}`, {
@@ -150,6 +144,5 @@ export async function write<Answer>(operation: string, body: JsonObject): Promis
 async function answerOf<Answer>(response: Response): Promise<Answer> {
   const body = await response.json().catch(() => undefined);
   if (response.ok) return body as Answer;
-  const { message = `The server answered ${response.status}.`, requestId } = body?.error ?? {};
-  throw new Refused(message, response.status, requestId);
+  throw new Error(body?.error?.message ?? `The server answered ${response.status}.`);
 }

@@ -1,6 +1,6 @@
 /** What all parts of the page share: the session, its feed, and how they are kept up to date. */
 import { batch, signal } from '@preact/signals';
-import { type FeedEvent, type Refused, read, type SessionView } from './page-api.ts';
+import { type FeedEvent, read, type SessionView } from './page-api.ts';
 
 /** Events that the page shows. */
 const FEED_MAX = 300;
@@ -31,49 +31,6 @@ function decoded(text: string): string {
     return text;
   }
 }
-
-/** A request of the page, and what came of it. */
-export interface Asked {
-  readonly title: string;
-  readonly status: number;
-  readonly durationMs: number;
-  readonly request: unknown;
-  readonly answer: unknown;
-  readonly requestId?: string | undefined;
-}
-
-export const noteAsked = (asked: Asked): void => add({ event: 'asked', ...asked });
-
-/** Asks, and notes what came of it. @throws Refused */
-export async function asking<Answer>(
-  title: string,
-  request: unknown,
-  run: () => Promise<Answer>,
-): Promise<Answer> {
-  const since = performance.now();
-  const note = (status: number, answer: unknown, requestId?: string) =>
-    noteAsked({
-      title,
-      status,
-      request,
-      answer,
-      requestId,
-      durationMs: Math.round(performance.now() - since),
-    });
-  try {
-    const answer = await run();
-    note(200, answer);
-    return answer;
-  } catch (error) {
-    const { message, status = 0, requestId } = error as Partial<Refused> & Error;
-    note(status, message, requestId);
-    throw error;
-  }
-}
-
-const add = (event: FeedEvent): void => {
-  feed.value = [...feed.value, event].slice(-FEED_MAX);
-};
 
 /** An edit in another window, such as the end of an OAuth flow, is seen so much later. */
 const EDITS_EVERY_MS = 1_500;
@@ -106,8 +63,8 @@ export function watchEdits(): void {
 export function followSession(): void {
   const events = new EventSource('api/events');
   events.onopen = () => {
-    // The server begins with what has happened; it knows nothing of what the page has asked.
-    feed.value = feed.value.filter(({ event }) => event === 'asked');
+    // The server begins with what has happened.
+    feed.value = [];
     isConnected.value = true;
     void refresh();
   };
@@ -116,7 +73,7 @@ export function followSession(): void {
   };
   events.onmessage = ({ data }) => {
     const event = JSON.parse(data) as FeedEvent;
-    add(event);
+    feed.value = [...feed.value, event].slice(-FEED_MAX);
     if (event.event === 'live') void refresh();
   };
 }

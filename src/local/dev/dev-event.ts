@@ -51,6 +51,15 @@ export const DEV_EVENT = Type.Union([
     eventId: Type.String(),
     deliveries: Type.Integer(),
   }),
+  Type.Object({
+    event: Type.Literal('asked'),
+    title: Type.String({ description: 'What the page has asked for.' }),
+    status: Type.Integer({ description: 'Of the answer; 0 if there was none.' }),
+    durationMs: Type.Integer(),
+    request: Type.Unknown(),
+    answer: Type.Unknown({ description: 'The beginning, as text, where it is long.' }),
+    requestId: Type.Optional(Type.String({ description: 'Of a request that failed: as in its log lines.' })),
+  }),
 ]);
 
 type Declared = Static<typeof DEV_EVENT>;
@@ -138,6 +147,15 @@ export function showEvent(
       output.line(
         paint('dim', `posted ${event.type}, ${event.eventId}: ${deliveriesText(event.deliveries)}`),
       );
+      return;
+    case 'asked': {
+      const isGood = event.status > 0 && event.status < 400;
+      output.line(
+        paint(isGood ? 'green' : 'red', `${event.status || 'lost'} `),
+        event.title,
+        paint('dim', ` (${event.durationMs} ms)`),
+      );
+    }
   }
 }
 

@@ -76,7 +76,7 @@ async function start(context: CommandContext, { options, folder, stops, quit }: 
     port: options.pagePort,
     token: await pageToken(devFolder),
     feed,
-    operations: pageOperations(annex, session),
+    operations: pageOperations({ annex, session, emit }),
   });
   stops.push(() => page.close());
   const rounds = new ChangeRounds({ round: (since) => session.round(since), monotonicNow, after: later });

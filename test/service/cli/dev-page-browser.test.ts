@@ -109,6 +109,8 @@ describe('the page', needs('chromium'), () => {
     await page.getByLabel('Path').fill('missing');
     await page.getByRole('button', { name: 'Send' }).click();
     await shown.activity.getByText('GET /missing: 404').waitFor();
+    await page.reload();
+    await shown.activity.getByText('GET /missing: 404').waitFor();
   });
 
   test('a failed action is a row with its log lines, which lead to the line of the source', async () => {

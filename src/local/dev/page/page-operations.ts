@@ -3,6 +3,7 @@
  * installation of the session, or on what its organization sees.
  */
 import { type Annex, AnnexError } from '../../../../packages/client/src/index.ts';
+import type { DevEvent } from '../dev-event.ts';
 import {
   componentsOf,
   configuredPlaces,
@@ -30,12 +31,29 @@ export interface PageOperations {
   render(body: JsonObject, query: Readonly<Record<string, string>>): Promise<RenderAnswer>;
 }
 
+/** An answer of the endpoint. */
+interface CallAnswer {
+  readonly status: number;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string;
+  readonly isWhole: boolean;
+  readonly durationMs: number;
+}
+
 /** Bytes of an answer of the endpoint that the page shows. */
 const SHOWN_BYTES_MAX = 256 * 1024;
 const CALL_MS = 60_000;
 const STORED_KEYS_SHOWN = 100;
 
-export function pageOperations(annex: Annex, session: DevSession): PageOperations {
+export interface PageOperationsDeps {
+  readonly annex: Annex;
+  readonly session: DevSession;
+  /** Tells the terminal, and the pages that are open, what the page has asked. */
+  readonly emit: (event: DevEvent) => Promise<void>;
+}
+
+export function pageOperations({ annex, session, emit }: PageOperationsDeps): PageOperations {
+  const asked = askedBy(emit);
   const live = (): Live => {
     if (session.live === undefined)
       throw Object.assign(new Error('No version is live yet: the terminal shows why.'), { statusCode: 409 });
@@ -82,7 +100,9 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
         }),
       event: async ({ event }) => {
         const { organization, id } = live().installation;
-        return postEvent(annex, { ...(event as JsonObject), organization, installationId: id });
+        const posted = { ...(event as JsonObject), organization, installationId: id };
+        const { type } = event as { type?: unknown };
+        return asked([`Post ${type}`, posted], () => postEvent(annex, posted));
       },
       deleteStored: async ({ area, key }) => {
         const { integration, installation } = live();
@@ -99,24 +119,86 @@ export function pageOperations(annex: Annex, session: DevSession): PageOperation
       },
       ask: async ({ call, input }) => {
         const { integration, installation } = live();
-        const body = input as JsonObject;
-        return {
-          answer: await annex.installations.call(integration, installation.id, String(call), body),
-        };
+        const run = () =>
+          annex.installations.call(integration, installation.id, String(call), input as JsonObject);
+        return { answer: await asked([`Call ${call}`, input], run) };
       },
       unfurl: async ({ url }) => {
         const { organization } = live().installation;
-        return annex.request('POST', '/v1/blocks/unfurl', {
-          body: { url, organization, space: SAMPLE_SPACE },
-        });
+        const body = { url, organization, space: SAMPLE_SPACE };
+        return asked(['Paste a URL', { url }], () => annex.request('POST', '/v1/blocks/unfurl', { body }));
       },
-      call: async (body) => callEndpoint(live().installation.publicEndpoint, body),
+      call: async (body) => callEndpoint(asked, live().installation.publicEndpoint, body),
     },
     async render({ componentId, props, state, context, action, choices }, { place }) {
       const body = { componentId, props, state, context, action, choices };
-      return rendered(annex, `${target(place)}/render`, body);
+      const { action: pressed = 'first drawing' } = (action ?? {}) as { action?: unknown };
+      const path = `${target(place)}/render`;
+      return asked([`${componentId}, ${pressed}`, body], () => rendered(annex, path, body), outcomeOfDrawing);
     },
   };
+}
+
+/** What came of a request. */
+interface Outcome {
+  readonly status: number;
+  readonly answer: unknown;
+  /** Of one that failed. */
+  readonly requestId?: string | undefined;
+}
+
+type Asked = ReturnType<typeof askedBy>;
+
+/** Runs a request of the page, and tells what came of it. */
+const askedBy =
+  (emit: PageOperationsDeps['emit']) =>
+  async <Answer>(
+    [title, request]: readonly [title: string, request: unknown],
+    run: () => Promise<Answer>,
+    outcomeOf: (answer: Answer) => Outcome = (answer) => ({ status: 200, answer }),
+  ): Promise<Answer> => {
+    const since = performance.now();
+    const tell = ({ status, answer, requestId }: Outcome) =>
+      emit({
+        ...{ event: 'asked', title, status, request: cut(request), answer: cut(answer) },
+        durationMs: Math.round(performance.now() - since),
+        ...(requestId !== undefined && { requestId }),
+      });
+    const answer = await run().catch(async (error: Error & Partial<AnnexError>) => {
+      const { status = 0, message, requestId } = error;
+      await tell({ status, answer: message, requestId });
+      throw error;
+    });
+    await tell(outcomeOf(answer));
+    return answer;
+  };
+
+/** Characters of a value that the session keeps. */
+const KEPT_CHARS_MAX = 50_000;
+
+/** A value, or the beginning of its text where it is long. */
+function cut(value: unknown): unknown {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text === undefined || text.length <= KEPT_CHARS_MAX ? value : `${text.slice(0, KEPT_CHARS_MAX)}…`;
+}
+
+/** The id of a request in the error that it was answered with. */
+const requestIdOf = (body: unknown): string | undefined =>
+  (body as { error?: { requestId?: string } } | undefined)?.error?.requestId;
+
+const outcomeOfDrawing = ({ status, body }: RenderAnswer): Outcome => ({
+  ...{ status, answer: body, requestId: requestIdOf(body) },
+});
+
+function outcomeOfCall(answer: CallAnswer): Outcome {
+  const outcome = { status: answer.status, answer };
+  if (answer.status < 400) return outcome;
+  try {
+    return { ...outcome, requestId: requestIdOf(JSON.parse(answer.body)) };
+  } catch {
+    // Not the service has answered, but the code.
+    return outcome;
+  }
 }
 
 /** What `<annex-configuration>` asks for, below the path of its target. */
@@ -195,12 +277,17 @@ async function deliveriesOf(annex: Annex, event: string): Promise<unknown> {
   return Promise.all(items.map(({ id }) => annex.deliveries.get(id)));
 }
 
+async function callEndpoint(asked: Asked, endpoint: string, given: JsonObject): Promise<CallAnswer> {
+  const title = `${given['method'] ?? 'GET'} /${String(given['path'] ?? '').replace(/^\/+/, '')}`;
+  return asked([title, given], () => sent(endpoint, given), outcomeOfCall);
+}
+
 /**
  * Sends a request to the endpoint of the installation, and only there.
  *
  * Attack: a path that leads to another host, such as `//other`: it is appended to the endpoint.
  */
-async function callEndpoint(endpoint: string, given: JsonObject): Promise<unknown> {
+async function sent(endpoint: string, given: JsonObject): Promise<CallAnswer> {
   const { method = 'GET', path = '', headers = {}, body } = given;
   const begun = performance.now();
   const answer = await fetch(`${endpoint}/${String(path).replace(/^\/+/, '')}`, {
