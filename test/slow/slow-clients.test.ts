@@ -224,7 +224,7 @@ describe('a client that does not read', () => {
           expect([response.status, (await response.arrayBuffer()).byteLength]).toEqual([200, BYTES]);
           expect(await annex.metric('annex_calls_in_flight')).toBe(0);
         },
-        { timeout: 30_000 },
+        { timeout: 90_000 },
       );
       socket.resume();
       expect((await closed).length).toBeLessThan(BYTES);
@@ -267,7 +267,7 @@ test('no installation takes all the memory there is for bodies', async () => {
       const answer = await post(flooded.endpoint, 20_000);
       return answer.status === 503 && answer;
     },
-    { timeout: 30_000 },
+    { timeout: 90_000 },
   );
   expect(refused.text).toContain('bufferedBodyBytesPerInstallation');
   expect((await post(flooded.endpoint, 9_000)).status).toBe(200);

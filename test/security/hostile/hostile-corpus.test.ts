@@ -23,7 +23,7 @@ const DESCRIPTORS_SLACK = 24;
 /** How much more memory may be held after the rest of the corpus than after its first half. */
 const HOST_SLACK_BYTES = 48 * MIB;
 const CELL_SLACK_BYTES = 256 * MIB;
-const SETTLED = { timeout: 30_000 };
+const SETTLED = { timeout: 90_000 };
 
 const SEED = Number(process.env['ANNEX_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const ATTACKS = readAttacks();

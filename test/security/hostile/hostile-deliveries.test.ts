@@ -20,7 +20,7 @@ import {
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { OPERATOR, storeOptions, temporaryFolder } from '../../support/store/temporary-store.ts';
 
-const POLL = { interval: 1, timeout: 30_000 };
+const POLL = { interval: 1, timeout: 90_000 };
 const urls = (url: string, count: number) => Array.from({ length: count }, (_, index) => `${url}/${index}`);
 
 describe('an integration that names', () => {

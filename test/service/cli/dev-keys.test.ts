@@ -47,7 +47,7 @@ class Terminal {
 
   /** Waits until it has shown this. */
   shows(text: RegExp): Promise<void> {
-    return expect.poll(() => this.#shown, { timeout: 20_000 }).toMatch(text);
+    return expect.poll(() => this.#shown, { timeout: 90_000 }).toMatch(text);
   }
 }
 

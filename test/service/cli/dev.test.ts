@@ -48,7 +48,7 @@ describe('a session', () => {
   /** Saves a file, and waits for the answer that it leads to. @returns the version */
   const saved = async (path: string, text: string, answer: string): Promise<number> => {
     await save(path, text);
-    await expect.poll(() => answerOf(endpoint), { timeout: 20_000 }).toBe(answer);
+    await expect.poll(() => answerOf(endpoint)).toBe(answer);
     return (await dev.next('live')).version;
   };
 
@@ -92,7 +92,7 @@ describe('a session', () => {
 
   test('ends in the last of 100 quick saves', async () => {
     for (let at = 1; at <= 100; at += 1) await save('src/index.ts', answering(`save ${at}`));
-    await expect.poll(() => answerOf(endpoint), { timeout: 30_000 }).toBe('save 100 other changed');
+    await expect.poll(() => answerOf(endpoint)).toBe('save 100 other changed');
   });
 
   test('follows the log, with stacks at the lines of the source', async () => {

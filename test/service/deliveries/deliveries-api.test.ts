@@ -19,7 +19,7 @@ interface DeliveryView {
 /** Most deliveries of one replay. */
 const REPLAYED_MAX = 3;
 /** Time for real failures and real deliveries. */
-const WAIT = { timeout: 20_000 };
+const WAIT = { timeout: 90_000 };
 
 let receiver: RecordingReceiver;
 let annex: TestService;

@@ -5,7 +5,7 @@ import type { Delivery } from '../../../src/host/store/deliveries/delivery.ts';
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { type Installed, TestService } from '../../support/service.ts';
 
-const POLL = { interval: 10, timeout: 30_000 };
+const POLL = { interval: 10, timeout: 90_000 };
 const MANIFEST = (name: string, more: string) => `
 name: ${name}
 title: ${name}

@@ -11,7 +11,7 @@ import { serveTcp } from '../../support/http/egress.ts';
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { OPERATOR } from '../../support/store/temporary-store.ts';
 
-const POLL = { interval: 1, timeout: 30_000 };
+const POLL = { interval: 1, timeout: 90_000 };
 
 const answer = (status: number) => (socket: Socket) =>
   socket.end(`HTTP/1.1 ${status} X\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);

@@ -8,7 +8,7 @@ import { MODULE_WORKER, type Shown } from '../../support/module-worker.ts';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
 
 const LEVELS = ['integration', 'organization', 'space', 'site'] as const;
-const POLL = { timeout: 20_000 };
+const POLL = { timeout: 90_000 };
 type LevelName = (typeof LEVELS)[number];
 type Endpoints = Readonly<Record<LevelName, Installed>>;
 

@@ -87,7 +87,7 @@ function holding(bytes: string): Promise<Dialed & { refused: Response }> {
       expect(refused.status).toBe(503);
       return Object.assign(socket, { refused });
     },
-    { timeout: 30_000 },
+    { timeout: 90_000 },
   );
 }
 const oneByte = () => holding(`${headOf('/', `content-length: ${full.length}`)}x`);

@@ -59,7 +59,7 @@ async function logged(installed: Installed): Promise<unknown> {
       expect(first).toBeDefined();
       return first;
     },
-    { timeout: 20_000 },
+    { timeout: 90_000 },
   );
   return JSON.parse(line?.text ?? '{}');
 }

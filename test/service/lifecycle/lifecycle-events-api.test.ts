@@ -47,7 +47,7 @@ beforeAll(async () => {
         const items = itemsOf(await list(undefined, which));
         expect(items.filter(({ state }) => state === 'pending')).toEqual([]);
       },
-      { timeout: 30_000 },
+      { timeout: 90_000 },
     );
   }
   return () => annex.stop();

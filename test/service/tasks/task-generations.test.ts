@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Installed, PATIENT, TestService } from '../../support/service.ts';
 
-const POLL = { interval: 20, timeout: 20_000 };
+const POLL = { interval: 20, timeout: 90_000 };
 const MAX = 3;
 
 /**

@@ -4,7 +4,7 @@ import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { type Installed, startTestService, TestService } from '../../support/service.ts';
 import { OPERATOR } from '../../support/store/temporary-store.ts';
 
-const POLL = { interval: 20, timeout: 20_000 };
+const POLL = { interval: 20, timeout: 90_000 };
 const LEVELS = ['integration', 'organization', 'space', 'site'] as const;
 type LevelName = (typeof LEVELS)[number];
 

@@ -106,7 +106,7 @@ test('attack: a redirect of the receiver leads no notice to another URL', async 
     return new Set(items.map(({ delivery }) => `${delivery.state} ${delivery.outcome}`));
   };
   await vi.waitFor(async () => expect(await states()).toEqual(new Set(['failed answered 302'])), {
-    timeout: 10_000,
+    timeout: 90_000,
   });
 });
 

@@ -30,7 +30,7 @@ async function post(event: Members): Promise<{ deliveries: unknown; eventId: str
   return { deliveries: body['deliveries'], eventId: String(body['eventId']) };
 }
 async function received(eventId: string): Promise<unknown> {
-  await expect.poll(() => receiver.about(eventId).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => receiver.about(eventId).length, { timeout: 90_000 }).toBe(1);
   return JSON.parse(String(receiver.about(eventId)[0]?.body));
 }
 

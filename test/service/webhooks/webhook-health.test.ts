@@ -9,7 +9,7 @@ import { Delivering, turns } from '../../support/deliveries/delivery-worker.ts';
 import { HttpReceiver } from '../../support/receivers/http-receiver.ts';
 import { OPERATOR } from '../../support/store/temporary-store.ts';
 
-const POLL = { interval: 1, timeout: 30_000 };
+const POLL = { interval: 1, timeout: 90_000 };
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 

@@ -218,7 +218,7 @@ export class HostileHost {
   async #expectLog(attacker: Installed, attack: Attack): Promise<void> {
     const text = async () => (await this.annex.log(attacker)).map((line) => line.text).join('\n');
     for (const part of attack.log)
-      await vi.waitFor(async () => expect(await text()).toContain(part), { timeout: 30_000, interval: 100 });
+      await vi.waitFor(async () => expect(await text()).toContain(part), { timeout: 90_000, interval: 100 });
     for (const part of attack['log without']) expect(await text()).not.toContain(part);
   }
 }
