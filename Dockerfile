@@ -57,7 +57,7 @@ RUN ln -s /app/packages/annex/bin/annex.js /usr/local/bin/annex \
 # The built-in integration, which is published at the start.
 COPY fixtures/webhook ./fixtures/webhook
 # What a start builds and compiles, once: the service's user writes to no file of its program.
-RUN node --eval "Promise.all([import('/app/src/host/launch/cell-sources.ts').then((made) => made.cellSources()), import('/app/src/host/http/control/console.ts').then((made) => made.consoleScript())])" \
+RUN node --eval "Promise.all([import('/app/src/host/launch/cell-sources.ts').then((made) => made.cellSources()), import('/app/src/host/http/control/session-page.ts').then((made) => Promise.all([made.scriptOf('console'), made.scriptOf('portal')]))])" \
  && node src/main.ts --help > /dev/null
 
 # `docker run --publish` does not reach 127.0.0.1 inside a container. So the control listener binds

@@ -5,7 +5,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NODE_SOURCE } from '../src/host/bundle/node-source.ts';
-import { consoleScript } from '../src/host/http/control/console.ts';
+import { scriptOf } from '../src/host/http/control/session-page.ts';
 import { cellSources } from '../src/host/launch/cell-sources.ts';
 import { SDK_SOURCE } from '../src/imports/sdk-source.ts';
 import { PREBUILT_FILES } from '../src/own-files.ts';
@@ -22,7 +22,8 @@ export async function writePrebuilt(folder: string, { sdkDeclarations }: Prebuil
     nodeSource: JSON.stringify(Object.fromEntries(NODE_SOURCE)),
     sdkDeclarations,
     devPage: await devPageScript(),
-    console: await consoleScript(),
+    console: await scriptOf('console'),
+    portal: await scriptOf('portal'),
   };
   await mkdir(folder, { recursive: true });
   for (const [name, text] of Object.entries(texts))

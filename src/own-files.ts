@@ -51,6 +51,8 @@ export const PREBUILT_FILES = {
   devPage: 'dev-page.js',
   /** Script of the console. */
   console: 'console.js',
+  /** Script of the portal. */
+  portal: 'portal.js',
 } as const;
 
 /**

@@ -14,6 +14,7 @@ import { ENDPOINT_PLACEHOLDER, hasOwnOrigins } from '../model/endpoint-url.ts';
 import { type EventTypeFile, readEventTypeFile } from '../model/event-type-file.ts';
 import { INTEGRATION_NAME, ORGANIZATION_ID } from '../model/identifiers.ts';
 import { type LevelNames, readLevelNames } from '../model/level-names.ts';
+import { frameOrigins } from '../model/portal.ts';
 import { ProductScopes } from '../model/product-scopes.ts';
 import {
   delayIn,
@@ -121,6 +122,7 @@ export interface Config {
   /** Whether the built-in integrations are published at the start. */
   readonly builtIns: (typeof BUILT_INS)[number];
   readonly console: boolean;
+  readonly portal: { readonly frames: readonly string[] } | undefined;
   readonly limits: Limits;
 }
 
@@ -227,7 +229,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     webhookSignature: oneOf('webhook-signature', SIGNATURE_SCHEMES, problems, text),
     ...{ internalOrganizations, acceptLoss: text('accept-loss') === 'true' },
     builtIns: oneOf('built-ins', BUILT_INS, problems, text),
-    console: oneOf('console', ON_OFF, problems, text) === 'on',
+    ...{ console: oneOf('console', ON_OFF, problems, text) === 'on', portal: readPortal(text, problems) },
     limits: readLimits(env, problems),
   };
   problems.push(...unknownVariables(env));
@@ -244,6 +246,11 @@ function readNames(text: (flag: string) => string, problems: string[]): LevelNam
       `--level-names must be as space=Project,site=Shop: two different names of letters, digits, blanks and hyphens, at most 40 characters each; it is ${JSON.stringify(given.slice(0, 200))}.`,
     );
   return names ?? {};
+}
+
+function readPortal(text: (flag: string) => string, problems: string[]): Config['portal'] {
+  const frames = frameOrigins(names(text('portal-frames')), problems);
+  return oneOf('portal', ON_OFF, problems, text) === 'on' ? { frames } : undefined;
 }
 
 /** The database, and the nodes of this machine that share it. */

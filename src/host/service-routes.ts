@@ -87,6 +87,7 @@ export function registerRoutes(
     levelNames: config.levelNames,
     console: config.console,
     settings: config.settings,
+    portal: config.portal,
     eventTypesFixed: config.eventTypes !== undefined,
     ...(product && { product }),
     ...{ origins, runtimeTokens, uiTokens, followers, egress, publisher, metrics: exposition },

@@ -182,6 +182,12 @@ export const SETTINGS: readonly Setting[] = [
     help: 'none: the integrations that come with Annex are not published when it starts',
   },
   { flag: 'console', value: 'on', help: 'off: the control listener does not serve the console' },
+  { flag: 'portal', value: 'on', help: 'off: the control listener does not serve the portal' },
+  {
+    flag: 'portal-frames',
+    value: '',
+    help: 'origins whose pages may frame the portal, as https://app.example.com,https://admin.example.com',
+  },
   {
     flag: 'cells',
     value: '',

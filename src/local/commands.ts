@@ -20,6 +20,7 @@ import { logs, tail } from '../cli/commands/logs.ts';
 import { newCommand } from '../cli/commands/new.ts';
 import { notices } from '../cli/commands/notices.ts';
 import { organizations } from '../cli/commands/organizations.ts';
+import { portalLink } from '../cli/commands/portal.ts';
 import { login, profile } from '../cli/commands/profile.ts';
 import { publish } from '../cli/commands/publish.ts';
 import { render } from '../cli/commands/render.ts';
@@ -79,6 +80,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   organizations,
   { ...token, commands: [...token.commands, recoverToken] },
   consoleLink,
+  portalLink,
   api,
   doctor,
   backup,

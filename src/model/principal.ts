@@ -7,6 +7,7 @@
  */
 import type { TargetName } from './installation.ts';
 import type { EndpointLevel } from './level.ts';
+import type { PortalGrant, PortalView } from './portal.ts';
 
 export const TOKEN_KINDS = ['admin', 'platform', 'organization'] as const;
 
@@ -47,6 +48,19 @@ export type TokenRight = keyof typeof TOKEN_RIGHTS;
 
 export const isTokenRight = (text: string): text is TokenRight => Object.hasOwn(TOKEN_RIGHTS, text);
 
+const OF_VIEW: Readonly<Record<PortalView, readonly TokenRight[]>> = {
+  integrations: ['read', 'install', 'render'],
+  webhooks: ['read', 'install', 'render', 'deliveries'],
+  activity: ['read', 'deliveries'],
+};
+
+/** The rights of a session of the portal. @param own those of the token that makes its link */
+export const portalRights = (
+  { views }: PortalGrant,
+  own: readonly TokenRight[] | undefined,
+): readonly TokenRight[] =>
+  [...new Set(views.flatMap((view) => OF_VIEW[view]))].filter((right) => own?.includes(right) ?? true);
+
 /** Principal of a stored token. */
 export interface HolderPrincipal {
   readonly tokenId: string;
@@ -55,6 +69,8 @@ export interface HolderPrincipal {
   readonly rights?: readonly TokenRight[];
   /** Set exactly where `kind` is `organization`. */
   readonly organization?: string;
+  /** Of a session or a link of the portal. It reaches the routes of its views alone. */
+  readonly portal?: PortalGrant;
 }
 
 /**

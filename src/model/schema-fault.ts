@@ -24,6 +24,12 @@ const PATTERNS: ReadonlyMap<string, string> = new Map([
   ['^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]+$', 'text without control characters'],
   ['^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$', 'text without control characters'],
   ['\\S', 'text that is not blank'],
+  ['^https?://[!-~]+$', 'a URL with http or https'],
+  ['^#[0-9a-fA-F]{6}$', 'a colour, such as #3451cf'],
+  [
+    '^data:image/(png|jpeg|webp|svg\\+xml);base64,[A-Za-z0-9+/]+={0,2}$',
+    'a data: URL of PNG, JPEG, WebP or SVG',
+  ],
   ['^https?://[a-z0-9.-]{1,253}(:[0-9]{1,5})?$', 'an origin, such as https://app.example.com'],
   [HEADER_NAME.source, "letters, digits or !#$%&'*+-.^_`|~, as the name of a header"],
   [HEADER_VALUE.source, 'printable ASCII characters, with spaces inside, as the value of a header'],

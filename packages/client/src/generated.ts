@@ -35,6 +35,7 @@ export class Routes {
   readonly notices: NoticesRoutes;
   readonly schedules: SchedulesRoutes;
   readonly organizations: OrganizationsRoutes;
+  readonly portalLinks: PortalLinksRoutes;
   readonly activity: ActivityRoutes;
   readonly settings: SettingsRoutes;
 
@@ -63,6 +64,7 @@ export class Routes {
     this.notices = new NoticesRoutes(requests);
     this.schedules = new SchedulesRoutes(requests);
     this.organizations = new OrganizationsRoutes(requests);
+    this.portalLinks = new PortalLinksRoutes(requests);
     this.activity = new ActivityRoutes(requests);
     this.settings = new SettingsRoutes(requests);
   }
@@ -3331,6 +3333,26 @@ export class OrganizationsRoutes {
   }
 }
 
+/** `annex.portalLinks`. */
+export class PortalLinksRoutes {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /**
+   * Make a link that opens the portal of an organization once. Whoever opens it first, within
+   * ten minutes, has a session that sees this organization alone. The session ends with its
+   * time, or with the token of this request.
+   *
+   * `POST /v1/portal-links`
+   */
+  create(body: PortalLinkToCreate, options?: Options): Reply<PortalLink> {
+    return this.#requests.send('POST', '/v1/portal-links', { body, options });
+  }
+}
+
 /** `annex.activity`. */
 export class ActivityRoutes {
   readonly #requests: Requests;
@@ -4539,6 +4561,41 @@ export interface PlaceEdit {
    */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined;
   readonly externalIds?: readonly string[] | undefined;
+}
+
+export interface PortalLink {
+  /** Path and fragment, on the control listener. */
+  readonly url: string;
+  readonly expiresAt: string;
+}
+
+export interface PortalLinkToCreate {
+  /** Id or subdomain of an organization of the host product. */
+  readonly organization: string;
+  /** What the session sees, in this order; by default all. */
+  readonly views?: readonly ('integrations' | 'webhooks' | 'activity')[] | undefined;
+  /** Seconds that the session lasts; 3600 by default. */
+  readonly expiresIn?: number | undefined;
+  /** How it looks. */
+  readonly theme?: PortalTheme | undefined;
+  /** Where the product is: the portal links back to it. */
+  readonly returnUrl?: string | undefined;
+  /** Language; by default that of the customer's browser. */
+  readonly locale?: 'en' | 'de' | undefined;
+}
+
+/** How it looks. */
+export interface PortalTheme {
+  /** Name of the product. */
+  readonly name?: string | undefined;
+  /** By default that of the customer's system. */
+  readonly scheme?: 'light' | 'dark' | undefined;
+  /** Colour of actions, `#rrggbb`, where the scheme is light. */
+  readonly accent?: string | undefined;
+  /** The same where it is dark. */
+  readonly darkAccent?: string | undefined;
+  /** A `data:` URL of an image. */
+  readonly logo?: string | undefined;
 }
 
 export interface Posted {

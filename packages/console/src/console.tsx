@@ -20,7 +20,7 @@ import {
 } from './listings.tsx';
 import { LogsView } from './log-view.tsx';
 import { Overview } from './overview.tsx';
-import { addressOf, go, place } from './place.ts';
+import { addressOf, follow, place } from './place.ts';
 import { PublishView } from './publish-view.tsx';
 import { begin, type Session, session, signIn } from './session.ts';
 import { type Section, Shell } from './shell.tsx';
@@ -162,17 +162,6 @@ const Nowhere = () => (
     <a href={addressOf('')}>Overview</a>
   </Callout>
 );
-
-/** Links within the console change the view; all others, and those for another tab, are the browser's. */
-function follow(event: MouseEvent): void {
-  if (event.defaultPrevented || event.button !== 0) return;
-  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-  const link = event.composedPath().find((one): one is HTMLAnchorElement => one instanceof HTMLAnchorElement);
-  if (link === undefined || link.origin !== location.origin || !link.pathname.startsWith(addressOf('')))
-    return;
-  event.preventDefault();
-  go(`${link.pathname}${link.search}`);
-}
 
 const sheet = (text: string): CSSStyleSheet => {
   const made = new CSSStyleSheet();

@@ -7,6 +7,7 @@
 import type { Migration } from 'kysely/migration';
 import {
   addAttemptReasons,
+  addPortalGrants,
   addTokenColumns,
   addTokenParents,
   addWebhookHeaders,
@@ -40,6 +41,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '037b-webhook-rates': { up: addWebhookRates },
   '040-token-parents': { up: addTokenParents },
   '042-activity': { up: createActivity },
+  '043-portal': { up: addPortalGrants },
 };
 
 /** The last migration of the development before the first release: it led to the same tables. */

@@ -534,6 +534,10 @@ export async function addTokenParents(db: Kysely<unknown>): Promise<void> {
   await createIndex(db, 'tokens', 'parent', { columns: ['parent'] });
 }
 
+/** Of a session or a link of the portal: what the link was made with. */
+export const addPortalGrants = (db: Kysely<unknown>): Promise<void> =>
+  db.schema.alterTable('tokens').addColumn('portal', 'text').execute();
+
 /** Why a receiver had no answer (docs/contract/webhooks.md#outcomes). */
 export const addAttemptReasons = (db: Kysely<unknown>): Promise<void> =>
   db.schema.alterTable('delivery_attempts').addColumn('reason', 'text').execute();

@@ -439,6 +439,8 @@ export interface Tables {
     last_used_at: number | null;
     /** Of a session or a link of the console: the token that it ends with. */
     parent: string | null;
+    /** Of a session or a link of the portal: JSON of what the link was made with. */
+    portal: string | null;
   };
   log_lines: {
     installation_id: string;

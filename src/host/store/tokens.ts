@@ -14,7 +14,14 @@ import { AnnexError } from '../../errors.ts';
 import type { Actor } from '../../model/actor.ts';
 import { entryCache } from '../../model/entry-cache.ts';
 import { base64url, type RandomBytes, tokenId } from '../../model/identifiers.ts';
-import { type HolderPrincipal, TOKEN_KINDS, type TokenKind, type TokenRight } from '../../model/principal.ts';
+import type { PortalGrant } from '../../model/portal.ts';
+import {
+  type HolderPrincipal,
+  portalRights,
+  TOKEN_KINDS,
+  type TokenKind,
+  type TokenRight,
+} from '../../model/principal.ts';
 import { lock } from '../database/locks.ts';
 import { announce } from '../database/notices.ts';
 import { type Page, type PageRequest, page } from '../database/page.ts';
@@ -53,11 +60,20 @@ export type TokenGrant = (
   readonly rights?: readonly TokenRight[] | undefined;
   /** How long it is valid; until it is revoked if absent. */
   readonly expiresInMs?: number | undefined;
+  /** Of a session or a link of the portal. */
+  readonly portal?: PortalGrant;
 };
 
-/** What a token of the console was made for: a session, or a link that begins one. */
+/** What a token of a page was made for: a session, or a link that begins one. */
 const SESSION = 'console session';
 const LINK = 'console link';
+const PORTAL_SESSION = 'portal session';
+const PORTAL_LINK = 'portal link';
+
+/** Of the organization whose customers use the portal. */
+export interface PortalOf extends PortalGrant {
+  readonly organization: string;
+}
 
 /** What is remembered of a token. */
 interface Known {
@@ -70,6 +86,7 @@ interface Known {
 /** A token as it is made. */
 export interface MadeToken extends TokenRecord {
   readonly token: string;
+  readonly portal?: PortalGrant;
 }
 
 /** Keeps a new token where its owner finds it. */
@@ -120,7 +137,7 @@ export class Tokens {
       .executeTakeFirst();
     if (row === undefined) return undefined;
     const { id: tokenId, kind, expires_at: expiresAt, last_used_at: usedAt } = row;
-    const principal = { tokenId, kind, ...organizationOf(row), ...rightsOf(row) };
+    const principal = { tokenId, kind, ...organizationOf(row), ...rightsOf(row), ...portalOf(row) };
     const known = { principal, expiresAt, usedAt: usedAt ?? Number.NEGATIVE_INFINITY };
     if (revocations === this.#revocations) this.#cache.set(hashed, known);
     return known;
@@ -184,6 +201,21 @@ export class Tokens {
     );
   }
 
+  /** The same for the portal of one organization, whose session has fewer rights. */
+  openPortalLink(
+    from: HolderPrincipal,
+    { organization, ...portal }: PortalOf,
+    expiresInMs: number,
+    by: Actor,
+  ): Promise<MadeToken | undefined> {
+    return inTransaction(this.#deps.database, async (transaction) => {
+      await lock(transaction, organizationLock(organization));
+      await refuseSubdomain(transaction, organization);
+      const own = { kind: 'organization', organization, name: PORTAL_LINK, rights: [], expiresInMs, portal };
+      return this.#derive(transaction, from.tokenId, own as TokenGrant, by);
+    });
+  }
+
   /**
    * Makes a session of the console, with the rights of the token that signs in. A link is used up.
    *
@@ -191,15 +223,7 @@ export class Tokens {
    */
   async openSession(from: HolderPrincipal, expiresInMs: number, by: Actor): Promise<MadeToken | undefined> {
     const { link, session } = await inTransaction(this.#deps.database, async (transaction) => {
-      // Of two uses of a link, one deletes it.
-      const link = await transaction
-        .deleteFrom('tokens')
-        .where('id', '=', from.tokenId)
-        .where('name', '=', LINK)
-        .where('parent', 'is not', null)
-        .returning(['parent', 'hash'])
-        .executeTakeFirst();
-      if (link !== undefined) await announce(transaction, 'tokens');
+      const link = await useLink(transaction, from, LINK);
       const own = { name: SESSION, expiresInMs };
       return { link, session: await this.#derive(transaction, link?.parent ?? from.tokenId, own, by) };
     });
@@ -207,11 +231,26 @@ export class Tokens {
     return session;
   }
 
+  /** Makes a session of the portal, by a link alone. @returns undefined as above */
+  async openPortalSession(from: HolderPrincipal, by: Actor): Promise<MadeToken | undefined> {
+    const opened = await inTransaction(this.#deps.database, async (transaction) => {
+      const link = await useLink(transaction, from, PORTAL_LINK);
+      if (link?.parent == null || from.portal === undefined || from.organization === undefined)
+        return undefined;
+      const { portal, organization } = from;
+      const own = { kind: 'organization', organization, name: PORTAL_SESSION, portal } as const;
+      const expiresInMs = portal.expiresIn * 1_000;
+      return { link, session: await this.#derive(transaction, link.parent, { ...own, expiresInMs }, by) };
+    });
+    if (opened !== undefined) this.#drop([opened.link.hash]);
+    return opened?.session;
+  }
+
   /** A token that ends with another one, and has no more rights. */
   async #derive(
     transaction: Database,
     id: string,
-    own: Pick<TokenGrant, 'name' | 'rights' | 'expiresInMs'>,
+    own: Partial<TokenGrant>,
     by: Actor,
   ): Promise<MadeToken | undefined> {
     // Locked: a revocation at the same time finds this one, or makes it fail.
@@ -228,7 +267,10 @@ export class Tokens {
       .where('parent', 'is not', null)
       .where('expires_at', '<=', this.#deps.wallNow())
       .execute();
-    const grant = { kind: parent.kind, ...organizationOf(parent), ...rightsOf(parent), ...own } as TokenGrant;
+    const { rights } = rightsOf(parent);
+    const ofParent = { kind: parent.kind, ...organizationOf(parent), ...(rights && { rights }) };
+    const fewer = own.portal && { rights: portalRights(own.portal, rights) };
+    const grant = { ...ofParent, ...fewer, ...own } as TokenGrant;
     const made = await this.#insert(transaction, grant, parent.parent ?? parent.id);
     await this.#audit(transaction, 'token.create', made, by);
     return made;
@@ -360,7 +402,7 @@ export class Tokens {
   async #insert(database: Database, grant: TokenGrant, parent: string | null = null): Promise<MadeToken> {
     const { wallNow, randomBytes } = this.#deps;
     const token = `annex_${grant.kind}_${base64url(randomBytes(32))}`;
-    const { kind, name, rights, expiresInMs } = grant;
+    const { kind, name, rights, expiresInMs, portal } = grant;
     const now = wallNow();
     const row = {
       id: tokenId(randomBytes),
@@ -373,9 +415,10 @@ export class Tokens {
       expires_at: expiresInMs === undefined ? null : now + expiresInMs,
       last_used_at: null,
       parent,
+      portal: portal === undefined ? null : JSON.stringify(portal),
     };
     await database.insertInto('tokens').values(row).execute();
-    return { ...recordOf(row), token };
+    return { ...recordOf(row), ...portalOf(row), token };
   }
 }
 
@@ -388,6 +431,22 @@ const organizationOf = (row: Tables['tokens']): { organization?: string } =>
 /** Corrupt text throws: a token whose rights are not known has none. */
 const rightsOf = ({ rights }: Tables['tokens']): { rights?: readonly TokenRight[] } =>
   rights === null ? {} : { rights: JSON.parse(rights) };
+
+const portalOf = ({ portal }: Tables['tokens']): { portal?: PortalGrant } =>
+  portal === null ? {} : { portal: JSON.parse(portal) };
+
+/** Uses a link up: of two that use it at once, one deletes it. */
+async function useLink(transaction: Database, { tokenId: id }: HolderPrincipal, name: string) {
+  const link = await transaction
+    .deleteFrom('tokens')
+    .where('id', '=', id)
+    .where('name', '=', name)
+    .where('parent', 'is not', null)
+    .returning(['parent', 'hash'])
+    .executeTakeFirst();
+  if (link !== undefined) await announce(transaction, 'tokens');
+  return link;
+}
 
 const recordOf = (row: Tables['tokens']): TokenRecord => ({
   id: row.id,

@@ -281,6 +281,11 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
       change: ['POST', '/v1/console-links'],
     },
     {
+      ...{ route: 'POST /v1/portal-links', action: 'token.create' },
+      refused: ['POST', '/v1/portal-links', { json: { organization: 'acme', views: [] } }],
+      change: ['POST', '/v1/portal-links', { json: { organization: 'acme', theme: { name: 'hush-name' } } }],
+    },
+    {
       ...{ route: 'DELETE /v1/tokens/{id}', action: 'token.revoke' },
       refused: ['DELETE', '/v1/tokens/tok_none'],
       change: ['DELETE', `/v1/tokens/${token.id}`],
@@ -384,7 +389,7 @@ test('every route that changes something leaves one entry, and none if it refuse
     expect([route, now.length]).toEqual([route, had + 1 + beside]);
     const who = { kind: 'admin', token: expect.any(String) };
     expect(now[0]).toMatchObject({ action, actor: who, ...filled(about ?? {}) });
-    if (!/\/(tokens|console-links|statement-keys|event-types|organizations)/.test(route))
+    if (!/\/(tokens|console-links|portal-links|statement-keys|event-types|organizations)/.test(route))
       expect(now[0]).toMatchObject({ integration: 'noted' });
     expect(now[0]).toMatchObject({
       address: expect.stringMatching(/127\.0\.0\.1|::1/),

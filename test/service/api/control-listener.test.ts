@@ -104,6 +104,7 @@ async function control(): Promise<Control> {
     followers,
     console: true,
     settings: [],
+    portal: undefined,
     webhookHeaderPrefix: HEADER_PREFIX,
     levelNames: {},
   };

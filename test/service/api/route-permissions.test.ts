@@ -89,6 +89,7 @@ const TABLE: Record<string, string> = {
   'POST /v1/tokens': '+FFFF FFFF refused',
   'DELETE /v1/tokens/{id}': '+FFFF FFFF refused',
   'POST /v1/console-links': '+++++ FFFF orders',
+  'POST /v1/portal-links': '+++FF FFFF orders',
   'POST /v1/tokens/introspect': '++FFF FFFF refused',
   'POST /v1/statement-keys/rotate': '+FFFF FFFF refused',
   ...installed('/v1/integrations/{name}/installations/{id}'),
@@ -206,6 +207,7 @@ const BODIES: Record<string, unknown> = {
     revisionId: 'r',
   },
   'POST /v1/integrations/{name}/tasks': { task: 1, schedule: 60 },
+  'POST /v1/portal-links': { organization: 'acme' },
   'POST /v1/tokens': { kind: 'platform' },
   'POST /v1/tokens/introspect': { token: 'x' },
 };

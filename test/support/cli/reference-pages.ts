@@ -49,8 +49,18 @@ const TASKS = [
     file: 'access.md',
     title: 'Access, and the command line itself',
     about:
-      'Which service a command uses, tokens, organizations, the console, any route of the API, help and completions.',
-    commands: ['login', 'profile', 'token', 'organizations', 'console', 'api', 'help', 'completions'],
+      'Which service a command uses, tokens, organizations, the console, the portal, any route of the API, help and completions.',
+    commands: [
+      'login',
+      'profile',
+      'token',
+      'organizations',
+      'console',
+      'portal',
+      'api',
+      'help',
+      'completions',
+    ],
   },
   {
     file: 'service.md',

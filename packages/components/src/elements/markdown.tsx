@@ -40,7 +40,7 @@ const TAGS: ReadonlySet<string> = new Set([
   ...['table', 'thead', 'tbody', 'tr', 'th', 'td', 'em', 'strong', 's'],
 ]);
 
-type Nodes = (VNode | string)[];
+export type Nodes = (VNode | string)[];
 
 /** Tokens that hold nothing. */
 const LEAVES: Readonly<Record<string, (token: Token) => VNode | string>> = {
@@ -51,10 +51,6 @@ const LEAVES: Readonly<Record<string, (token: Token) => VNode | string>> = {
   code_inline: ({ content }) => <code>{content}</code>,
   fence: ({ content }) => codeOf(content),
   code_block: ({ content }) => codeOf(content),
-  image: (token) => {
-    const url = webUrl(token.attrGet('src') ?? '');
-    return url === undefined ? token.content : <SafeImage url={url} alt={token.content} />;
-  },
 };
 
 const codeOf = (content: string): VNode => (
@@ -64,9 +60,19 @@ const codeOf = (content: string): VNode => (
   </pre>
 );
 
-function opened(token: Token, children: Nodes): VNode | undefined {
-  if (token.type === 'link_open')
-    return <SafeLink url={linkUrl(token.attrGet('href') ?? '')}>{children}</SafeLink>;
+/** How a page shows what leads out of a text. The URLs are checked. */
+export interface MarkdownLooks {
+  readonly link: (url: string | undefined, children: Nodes) => VNode;
+  readonly image: (url: string | undefined, alt: string) => VNode | string;
+}
+
+const LOOKS: MarkdownLooks = {
+  link: (url, children) => <SafeLink url={url}>{children}</SafeLink>,
+  image: (url, alt) => (url === undefined ? alt : <SafeImage url={url} alt={alt} />),
+};
+
+function opened(token: Token, children: Nodes, { link }: MarkdownLooks): VNode | undefined {
+  if (token.type === 'link_open') return link(linkUrl(token.attrGet('href') ?? ''), children);
   if (!TAGS.has(token.tag)) return undefined;
   // Headings of a component stand below those of the page.
   const tag = token.tag.replace(/^h([1-4])$/, (_, level: string) => `h${Number(level) + 2}`);
@@ -79,8 +85,11 @@ class Drawing {
   /** What a reference such as `[a]` means, from the whole text. */
   readonly #meanings: Record<string, unknown>;
 
-  constructor(meanings: Record<string, unknown>) {
+  readonly #looks: MarkdownLooks;
+
+  constructor(meanings: Record<string, unknown>, looks: MarkdownLooks) {
     this.#meanings = meanings;
+    this.#looks = looks;
   }
 
   nodes(tokens: readonly Token[]): Nodes {
@@ -91,9 +100,11 @@ class Drawing {
       if (token.nesting === 1) open.push({ token, children: [] });
       else if (token.nesting === -1) {
         open.pop();
-        const element = top.token && opened(top.token, top.children);
+        const element = top.token && opened(top.token, top.children, this.#looks);
         open.at(-1)?.children.push(...(element === undefined ? top.children : [element]));
       } else if (token.type === 'inline') top.children.push(...this.#paragraph(token.content));
+      else if (token.type === 'image')
+        top.children.push(this.#looks.image(webUrl(token.attrGet('src') ?? ''), token.content));
       else top.children.push(LEAVES[token.type]?.(token) ?? token.content);
     }
     return open[0]?.children ?? [];
@@ -108,12 +119,16 @@ class Drawing {
 }
 
 /** @param max elements; a text that may open more is shown as it is written, and is not read */
-function drawn(text: string, max: number): { nodes: Nodes; isCut: boolean } {
+export function drawnMarkdown(
+  text: string,
+  max: number = LIMITS.markdownElements,
+  looks = LOOKS,
+): { nodes: Nodes; isCut: boolean } {
   const shown = cutText(text, LIMITS.markdownChars);
   if (markdownElements(shown) > max) return { nodes: [<p>{shown}</p>], isCut: true };
   const meanings: Record<string, unknown> = {};
   const tokens = READER.parse(shown, meanings);
-  return { nodes: new Drawing(meanings).nodes(tokens), isCut: shown.length < text.length };
+  return { nodes: new Drawing(meanings, looks).nodes(tokens), isCut: shown.length < text.length };
 }
 
 export function Markdown({ node }: ElementProps) {
@@ -121,7 +136,7 @@ export function Markdown({ node }: ElementProps) {
   const text = typeof content === 'string' ? content : '';
   const isBound = typeof member(node.attributes, 'content') !== 'string';
   const max = isBound ? LIMITS.boundMarkdownElements : LIMITS.markdownElements;
-  const { nodes, isCut } = useMemo(() => drawn(text, max), [text, max]);
+  const { nodes, isCut } = useMemo(() => drawnMarkdown(text, max), [text, max]);
   return (
     <div class="markdown" dir="auto">
       {nodes}

@@ -381,5 +381,5 @@ function titleOf(type: string, { webhook: { value } }: WebhookSession, words: We
 export function outcomeOf(outcome: string, words: WebhookWords): string {
   const [, first = outcome, rest = ''] = /^(\w+)(.*)$/.exec(outcome) ?? [];
   const own = Object.hasOwn(words, first) ? words[first as keyof WebhookWords] : undefined;
-  return `${typeof own === 'string' ? own.toLowerCase() : first}${rest}`.slice(0, 200);
+  return `${typeof own === 'string' ? own : first}${rest}`.slice(0, 200);
 }

@@ -11,6 +11,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AnnexError } from '../../../errors.ts';
 import type { Actor } from '../../../model/actor.ts';
+import type { PortalView } from '../../../model/portal.ts';
 import {
   type HolderPrincipal,
   isRuntime,
@@ -20,9 +21,9 @@ import {
   type TokenRight,
   type UiPrincipal,
 } from '../../../model/principal.ts';
-import { sessionToken } from '../console-cookie.ts';
 import { bearerToken, type Credentials, type Refused } from '../credentials.ts';
 import { inProcessDepth, inProcessGeneration } from '../loopback-listeners.ts';
+import { CONSOLE, PORTAL, sessionToken } from '../page-session.ts';
 
 const ACTOR = 'actor';
 
@@ -34,6 +35,8 @@ declare module 'fastify' {
     ui?: true | 'webhook';
     /** Whether it answers the question of a browser before a request with a UI token. */
     preflight?: true;
+    /** Views of the portal that use the route. */
+    portal?: readonly PortalView[];
   }
 }
 
@@ -50,7 +53,8 @@ const REFUSALS = {
 export const tokenRefused = (why: Refused): AnnexError => new AnnexError('TOKEN_INVALID', REFUSALS[why]);
 
 /** The token that a request came with: its own, or that of a session of the console. */
-export const tokenOf = ({ raw }: FastifyRequest): string | undefined => bearerToken(raw) ?? sessionToken(raw);
+export const tokenOf = ({ raw }: FastifyRequest): string | undefined =>
+  bearerToken(raw) ?? sessionToken(CONSOLE, raw);
 
 /** Requires a token for every route of this instance and of those below it. */
 export function authenticate(app: FastifyInstance, credentials: Credentials): void {
@@ -68,17 +72,42 @@ export function authenticate(app: FastifyInstance, credentials: Credentials): vo
     if (isRuntime(principal) && request.routeOptions.config.runtime !== true)
       throw notForRuntime(request, principal);
     if (principal.kind === 'ui' && !isForPage(principal, request)) throw notForPages(principal);
-    const address = credentials.addressOf(request.raw);
-    const depth = inProcessDepth(request.raw.socket) ?? 0;
-    const actor: Actor = {
-      principal,
-      requestId: request.id,
-      depth,
-      generation: inProcessGeneration(request.raw.socket),
-      ...(address !== undefined && { address }),
-    };
-    request.setDecorator(ACTOR, actor);
+    // Attack: a customer takes the token out of the cookie, and uses it for all of the API.
+    if ('portal' in principal) throw tokenRefused('unknown');
+    setActor(request, principal, credentials);
   });
+}
+
+/**
+ * Requires a session of the portal for every route of this instance, and one that has a view which
+ * uses the route. No other token is taken, and these routes alone take this one.
+ */
+export function authenticatePortal(app: FastifyInstance, credentials: Credentials): void {
+  app.decorateRequest(ACTOR);
+  app.addHook('onRequest', async (request) => {
+    const token = sessionToken(PORTAL, request.raw);
+    if (token === undefined) throw new AnnexError('TOKEN_MISSING', 'Open the portal by a link.');
+    const principal = await credentials.principal(request.raw, token);
+    if (typeof principal !== 'object') throw tokenRefused(principal);
+    if (!('portal' in principal) || principal.portal === undefined) throw tokenRefused('unknown');
+    const { views = [] } = principal.portal;
+    if (!views.some((view) => request.routeOptions.config.portal?.includes(view)))
+      throw new AnnexError('TOKEN_FORBIDDEN', `This session has the views ${views.join(', ')} alone.`);
+    setActor(request, principal, credentials);
+  });
+}
+
+function setActor(request: FastifyRequest, principal: Principal, credentials: Credentials): void {
+  const address = credentials.addressOf(request.raw);
+  const depth = inProcessDepth(request.raw.socket) ?? 0;
+  const actor: Actor = {
+    principal,
+    requestId: request.id,
+    depth,
+    generation: inProcessGeneration(request.raw.socket),
+    ...(address !== undefined && { address }),
+  };
+  request.setDecorator(ACTOR, actor);
 }
 
 /**

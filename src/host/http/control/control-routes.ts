@@ -14,7 +14,7 @@ import type { Credentials } from '../credentials.ts';
 import { inProcessDepth } from '../loopback-listeners.ts';
 import { ACTIVITY_ROUTES } from './activity.ts';
 import { AUDIT_ROUTES } from './audit.ts';
-import { authenticate } from './authenticate.ts';
+import { authenticate, authenticatePortal } from './authenticate.ts';
 import { BLOCK_ROUTES } from './blocks.ts';
 import { consoleRoutes } from './console.ts';
 import { CONTENT_ROUTES } from './content.ts';
@@ -50,11 +50,12 @@ import {
   packagesRoutes,
 } from './open-routes.ts';
 import { ORGANIZATION_ROUTES } from './organizations.ts';
+import { PORTAL_ROUTES, portalPageRoutes } from './portal.ts';
 import { type Product, productApiRoutes } from './product/product-api.ts';
 import { STATEMENT_KEY_ROUTES } from './product/statement-keys.ts';
 import { Rates } from './rates.ts';
 import { RENDER_ROUTES } from './render.ts';
-import { described, registerRoutes, withOptionalBodies } from './route.ts';
+import { described, portalRoutes, registerRoutes, withOptionalBodies } from './route.ts';
 import { SETTING_ROUTES } from './settings.ts';
 import { STORAGE_ROUTES } from './storage.ts';
 import { TOKEN_ROUTES } from './tokens.ts';
@@ -65,7 +66,7 @@ const ROUTES = [
   ...[...STATEMENT_KEY_ROUTES, ...CONFIGURATION_ROUTES, ...CREDENTIAL_ROUTES, ...COMPLETION_ROUTES],
   ...[...RENDER_ROUTES, ...BLOCK_ROUTES, ...CONTENT_ROUTES, ...LOG_ROUTES, ...AUDIT_ROUTES],
   ...[...EVENT_ROUTES, ...EVENT_TYPE_ROUTES, ...TASK_ROUTES, ...DELIVERY_ROUTES, ...STORAGE_ROUTES],
-  ...[...NOTICE_ROUTES, ...SCHEDULE_ROUTES, ...ORGANIZATION_ROUTES, ...ACTIVITY_ROUTES],
+  ...[...NOTICE_ROUTES, ...SCHEDULE_ROUTES, ...ORGANIZATION_ROUTES, ...PORTAL_ROUTES, ...ACTIVITY_ROUTES],
   ...SETTING_ROUTES,
 ];
 
@@ -106,6 +107,12 @@ export function controlRoutes(app: FastifyInstance, deps: ControlRouteDeps): voi
   productApiRoutes(app, deps);
   healthAndMetricsRoutes(app, deps);
   if (deps.console) consoleRoutes(app, deps);
+  const control = controlOf(deps);
+  if (deps.portal !== undefined) {
+    portalPageRoutes(app, deps, deps.portal);
+    // All that the portal needs is below one path, which a proxy can offer alone.
+    app.register(async (api) => portalApiRoutes(api, deps, control), { prefix: '/portal/v1' });
+  }
   app.register(async (root) => {
     await root.register(swagger, {
       openapi: {
@@ -126,21 +133,37 @@ export function controlRoutes(app: FastifyInstance, deps: ControlRouteDeps): voi
     jsonSchemasRoutes(root);
     packagesRoutes(root, deps.origins);
     jwksRoute(root, deps.statementKeys);
-    root.register(async (api) => apiRoutes(api, deps), { prefix: '/v1' });
+    root.register(async (api) => apiRoutes(api, deps, control), { prefix: '/v1' });
   });
 }
 
-/** The routes that need a token, with what they alone have. */
-function apiRoutes(api: FastifyInstance, deps: ControlRouteDeps): void {
+/** The parts of the service, with what routes that need a token alone have. */
+function controlOf(deps: ControlRouteDeps): Control {
   const { limits } = deps;
   const drawing = { ...deps, renderer: new Renderer(deps) };
-  const control: Control = {
+  return {
     ...drawing,
     choices: new ChoiceFetch(deps),
     unfurling: new Unfurling(drawing),
     rates: new Rates(deps),
     uploads: new UploadBudget({ name: 'bufferedUploadBytes', max: limits.bufferedUploadBytes }),
   };
+}
+
+/** The same routes with the session of the portal, as far as its views use them. */
+function portalApiRoutes(
+  api: FastifyInstance,
+  { credentials, ...deps }: ControlRouteDeps,
+  control: Control,
+): void {
+  authenticatePortal(api, credentials);
+  answerBuiltInNames(api, deps);
+  answerListForms(api);
+  registerRoutes(api, control, portalRoutes(ROUTES));
+}
+
+/** The routes that need a token. */
+function apiRoutes(api: FastifyInstance, deps: ControlRouteDeps, control: Control): void {
   authenticate(api, deps.credentials);
   answerBuiltInNames(api, deps);
   answerListForms(api);

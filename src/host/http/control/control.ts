@@ -74,6 +74,8 @@ export interface ControlDeps extends StoreDeps, DeliveryIntake {
   readonly settings: readonly SettingInForce[];
   /** Whether the console is served. */
   readonly console: boolean;
+  /** Origins that may frame the portal; absent where it is not served. */
+  readonly portal: { readonly frames: readonly string[] } | undefined;
   /** Whether the types of events are those of a file (`--event-types`), and fixed. */
   readonly eventTypesFixed?: boolean;
   /** Monotonic, in milliseconds. */

@@ -209,6 +209,7 @@ const readRoutes = [
   route({
     name: 'deliveries.list',
     at: 'GET /deliveries',
+    forPortal: ['webhooks', 'activity'],
     summary: 'List deliveries, newest first, or follow them',
     description:
       'An organization sees those to its own installations, and tasks at the own level of integrations that it owns. A page may have fewer than `limit` items, or none, and still have a ' +
@@ -236,6 +237,7 @@ const readRoutes = [
   route({
     name: 'deliveries.get',
     at: 'GET /deliveries/:id',
+    forPortal: ['webhooks', 'activity'],
     summary: 'Read a delivery with its attempts and its payload',
     forUi: 'webhook',
     params: { id: DeliveryId },
@@ -262,7 +264,7 @@ const orderRoutes = [
       at: `POST /deliveries/:id/${action}`,
       right: 'deliveries',
       summary: SUMMARIES[action],
-      ...(action === 'redeliver' && { forUi: 'webhook' }),
+      ...(action === 'redeliver' && { forUi: 'webhook', forPortal: ['webhooks', 'activity'] as const }),
       rate: 'edits',
       params: { id: DeliveryId },
       query: NoQuery,

@@ -59,6 +59,7 @@ export const EVENT_TYPE_ROUTES = [
   route({
     name: 'event-types.list',
     at: 'GET /event-types',
+    forPortal: ['webhooks', 'activity'],
     summary: 'List the event types of the product',
     description:
       'Those that were declared. The types of the specification exist always, and are not among them.',

@@ -26,6 +26,7 @@ import type { LimitName, Limits } from '../../../limits.ts';
 import { isTooDeep, JSON_DEPTH_MAX } from '../../../model/json-depth.ts';
 import { jsonFault } from '../../../model/json-fault.ts';
 import { limitError } from '../../../model/limit-met.ts';
+import type { PortalView } from '../../../model/portal.ts';
 import type { TokenRight } from '../../../model/principal.ts';
 import type { Problem } from '../../../model/problem.ts';
 import { schemaCheck } from '../../../model/schema-check.ts';
@@ -85,6 +86,11 @@ export interface Row<
   readonly forRuntime?: boolean;
   /** Whether the route accepts UI tokens, and so pages: all, or those for the target's webhook. */
   readonly forUi?: true | 'webhook';
+  /**
+   * Views of the portal that use the route. By default those that show what a page with a UI token
+   * does.
+   */
+  readonly forPortal?: readonly PortalView[];
   /** What the head must show. @throws AnnexError TOKEN_FORBIDDEN */
   readonly rights?: (request: FastifyRequest) => void;
   /**
@@ -151,6 +157,17 @@ export const route = <
   row: Row<Params, Query, Body, Answer>,
 ): Route => row as unknown as Route;
 
+const portalViews = ({ forPortal, forUi }: Route): readonly PortalView[] => {
+  if (forPortal !== undefined || forUi === undefined) return forPortal ?? [];
+  return forUi === 'webhook' ? ['webhooks'] : ['integrations', 'webhooks'];
+};
+
+/** The routes of the API that the portal has, for its sessions alone. */
+export const portalRoutes = (rows: readonly Route[]): readonly Route[] =>
+  rows
+    .filter((row) => portalViews(row).length > 0)
+    .map(({ forUi, forRuntime, ...row }) => ({ ...row, forPortal: portalViews({ ...row, forUi } as Route) }));
+
 /** Registers the routes of the API. */
 export function registerRoutes(api: FastifyInstance, control: Control, rows: readonly Route[]): void {
   validateWithTypeBox(api);
@@ -210,6 +227,7 @@ function add(api: FastifyInstance, control: Control, row: Route): void {
     config: {
       ...(row.forRuntime && FOR_RUNTIME),
       ...(row.forUi && { ui: row.forUi }),
+      ...(row.forPortal && { portal: row.forPortal }),
       bodyLimit: row.bodyLimit,
       description: descriptionOf(row),
     },

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { HOP_BY_HOP } from '../../../model/hop-by-hop.ts';
 import { eventIds, type Target } from '../../../model/target.ts';
-import { withoutSession } from '../console-cookie.ts';
+import { withoutSessions } from '../page-session.ts';
 
 /**
  * Attack, or a mistake: one of Annex's own tokens that a client sends to an endpoint, for the
@@ -55,7 +55,7 @@ function endToEnd(headers: IncomingHttpHeaders, isContent: boolean): Record<stri
     if (isContent && name === 'cookie') continue;
     if (name === 'authorization' && OWN_TOKEN.test(String(value))) continue;
     const text = Array.isArray(value) ? value.join(', ') : value;
-    kept[name] = name === 'cookie' ? withoutSession(text) : text;
+    kept[name] = name === 'cookie' ? withoutSessions(text) : text;
   }
   return kept;
 }

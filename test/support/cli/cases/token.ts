@@ -1,4 +1,4 @@
-/** `annex token`, `annex organizations` and `annex console`. */
+/** `annex token`, `annex organizations`, `annex console` and `annex portal`. */
 import { randomBytes } from 'node:crypto';
 import type { CommandCase } from '../command-case.ts';
 import { noService, noToken, unknownToken } from '../service-failures.ts';
@@ -9,6 +9,28 @@ export const TOKEN_CASES: readonly CommandCase[] = [
     success: (world) => ({ words: ['console'], env: world.env }),
     shows: /^http:\/\/127\.0\.0\.1:\d+\/console\/#sign-in=annex_admin_[\w-]{43}\n$/,
     failures: [noService(['console']), noToken(['console']), unknownToken(['console'])],
+  },
+  {
+    command: 'portal',
+    success: (world) => ({ words: ['portal', 'acme', '--view', 'webhooks'], env: world.env }),
+    shows: /^http:\/\/127\.0\.0\.1:\d+\/portal\/#sign-in=annex_organization_[\w-]{43}\n$/,
+    failures: [
+      {
+        title: 'a view that there is not',
+        run: (world) => ({ words: ['portal', 'acme', '--view', 'logs'], env: world.env }),
+        code: 2,
+        says: /--view must be one of .*; it is "logs"/,
+      },
+      {
+        title: 'a session that is too long',
+        run: (world) => ({ words: ['portal', 'acme', '--minutes', '1000'], env: world.env }),
+        code: 2,
+        says: /--minutes is a whole number from 1 to 720/,
+      },
+      noService(['portal', 'acme']),
+      noToken(['portal', 'acme']),
+      unknownToken(['portal', 'acme']),
+    ],
   },
   {
     command: 'token create',

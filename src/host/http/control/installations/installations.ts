@@ -8,12 +8,14 @@
  * of one target are the same at each level (docs/contract/api.md#conditions): every answer with one
  * has its entity tag, and every change obeys `If-Match`.
  */
+
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { AnnexError } from '../../../../errors.ts';
 import type { ConfigurationProblem } from '../../../../model/configuration-check.ts';
 import { targetUrls } from '../../../../model/endpoint-urls.ts';
 import { LEVELS, type Level } from '../../../../model/level.ts';
+import { PORTAL_VIEWS } from '../../../../model/portal.ts';
 import {
   isRuntime,
   mayInstallFor,
@@ -70,6 +72,7 @@ const ofAll = [
     name: 'installations.create',
     at: `POST ${INSTALLATIONS}`,
     right: 'install',
+    forPortal: ['integrations'],
     summary: 'Install into an organization',
     rate: countedInstall,
     params: { name: Name },
@@ -114,6 +117,7 @@ const ofAll = [
   route({
     name: 'installations.listWhere',
     at: 'GET /installations',
+    forPortal: PORTAL_VIEWS,
     summary: 'List the installations of all integrations',
     description: 'By id. An organization sees its own.',
     query: WhereQuery,
@@ -141,6 +145,7 @@ const readRoute = (level: Level) =>
   route({
     name: `${TARGET_TAGS[level]}.get`,
     at: `GET ${TARGET_PATHS[level]}`,
+    forPortal: ['integrations', 'webhooks'],
     summary: `Read ${TARGET_NOUNS[level]}`,
     forRuntime: true,
     headers: IfNoneMatch,
@@ -198,6 +203,7 @@ const statusRoutes = (level: Level) =>
       name: `${TARGET_TAGS[level]}.${action}`,
       at: `POST ${TARGET_PATHS[level]}/${action}`,
       right: 'install',
+      forPortal: ['integrations'],
       summary: `${ACTIONS[action][0]} ${TARGET_NOUNS[level]}`,
       description: ACTIONS[action][1],
       rate: countedEdit(level),
@@ -219,6 +225,7 @@ const removeRoute = (level: Level) =>
     name: `${TARGET_TAGS[level]}.delete`,
     at: `DELETE ${TARGET_PATHS[level]}`,
     right: 'install',
+    forPortal: ['integrations'],
     summary: `Uninstall: remove ${TARGET_NOUNS[level]} with all its data`,
     rate: countedEdit(level),
     headers: IfMatch,
@@ -251,6 +258,7 @@ const ofPlaces = (level: PlaceLevel) => [
     name: `${level}s.create`,
     at: `POST ${INSTALLATION}/${level}s`,
     right: 'install',
+    forPortal: ['integrations'],
     summary: `Install into a ${level}`,
     rate: countedEdit('organization'),
     params: INSTALLATION_PARAMS,
@@ -270,6 +278,7 @@ const ofPlaces = (level: PlaceLevel) => [
   route({
     name: `${level}s.list`,
     at: `GET ${INSTALLATION}/${level}s`,
+    forPortal: ['integrations', 'webhooks'],
     summary: `List the ${level}s of an installation, by id`,
     forRuntime: true,
     params: INSTALLATION_PARAMS,

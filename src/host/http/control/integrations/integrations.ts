@@ -2,6 +2,7 @@
  * `/v1/integrations`: list, read and delete; and the images of an integration. An organization sees
  * its own and public integrations; all others are answered as unknown.
  */
+
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AnnexError } from '../../../../errors.ts';
@@ -10,6 +11,7 @@ import { isVerified } from '../../../../model/environment.ts';
 import { imageType } from '../../../../model/manifest/image.ts';
 import { IMAGE_PATH_CHARS_MAX, isImagePath } from '../../../../model/manifest/manifest-page.ts';
 import { VISIBILITIES } from '../../../../model/manifest/visibility.ts';
+import { PORTAL_VIEWS } from '../../../../model/portal.ts';
 import { isRuntime, mayPublish, maySee } from '../../../../model/principal.ts';
 import { unknownIntegration } from '../../../../model/unknown-name-errors.ts';
 import type { Integration } from '../../../store/integrations/integration-rows.ts';
@@ -87,6 +89,7 @@ const ownRoutes = [
   route({
     name: 'integrations.list',
     at: 'GET /integrations',
+    forPortal: ['integrations'],
     summary: 'List integrations, by name',
     query: PageQuery,
     answer: PageOf(IntegrationView),
@@ -101,6 +104,7 @@ const ownRoutes = [
   route({
     name: 'integrations.get',
     at: 'GET /integrations/:name',
+    forPortal: PORTAL_VIEWS,
     summary: 'Read an integration',
     description: 'With the members of the manifest of its active version. Images are public URLs.',
     forRuntime: true,
