@@ -8,6 +8,7 @@
  */
 import type { Node } from 'acorn';
 import { type Loader, transform } from 'esbuild';
+import { isSource } from './source-options.ts';
 import { type AnyNode, isNode, nodesBelow } from './syntax-tree.ts';
 
 /** Namespace of the modules that throw; their paths are import specifiers. */
@@ -45,7 +46,7 @@ export function withoutRequireResolve(
   isThere: (specifier: string) => boolean,
 ): Uint8Array {
   const source = Buffer.from(contents.buffer, contents.byteOffset, contents.byteLength);
-  if (loader === 'json' || loader === 'text' || !source.includes(RESOLVE)) return contents;
+  if (!isSource(loader) || !source.includes(RESOLVE)) return contents;
   const text = source
     .toString('utf8')
     .replace(REQUIRE_RESOLVE, (_found, double?: string, single?: string) => {

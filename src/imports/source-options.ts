@@ -26,6 +26,8 @@ export const sourceOptions = (files: FileTree, entry: string, mode: string) =>
       MODE: JSON.stringify(mode),
       'process.env.NODE_ENV': JSON.stringify(mode),
       global: 'globalThis',
+      // All files are one script.
+      'import.meta.url': JSON.stringify('file:///script.js'),
     },
     logLevel: 'silent',
     logLimit: 0,
@@ -43,6 +45,30 @@ function compilerOptions(files: FileTree, entry: string) {
     ...Object.fromEntries(chosen.map((name) => [name, options[name] as boolean])),
   };
 }
+
+/** Whether a file is read as code; others are what they are, byte for byte. */
+export const isSource = (loader: Loader): boolean => /^[jt]sx?$/.test(loader);
+
+const FILE_URL =
+  /\bnew URL\((?:"(\.{1,2}\/[^"\\\n]{1,200})"|'(\.{1,2}\/[^'\\\n]{1,200})'), ?import\.meta\.url\)/g;
+
+/** The files that code names by `new URL('./file', import.meta.url)`. */
+export const namedFiles = (source: string): string[] =>
+  [...source.matchAll(FILE_URL)].map(([, double, single]) => double ?? single ?? '');
+
+/**
+ * Replaces `new URL('./file', import.meta.url)` by the URL of its bytes, which `fetch` reads: a
+ * script has no files.
+ *
+ * @param bytesOf the bytes of a file of the upload
+ */
+export const withFileUrls = (source: string, bytesOf: (path: string) => Uint8Array | undefined): string =>
+  source.replaceAll(FILE_URL, (all, double?: string, single?: string) => {
+    const bytes = bytesOf(double ?? single ?? '');
+    if (bytes === undefined) return all;
+    const quote = double === undefined ? "'" : '"';
+    return `new URL(${quote}data:application/octet-stream;base64,${Buffer.from(bytes).toString('base64')}${quote})`;
+  });
 
 /** Extension of an uploaded file → esbuild loader. Other extensions are refused by name. */
 export const LOADERS: Readonly<Record<string, Loader>> = {
@@ -72,10 +98,11 @@ const RAW_TEXT = /\.raw\.(?:js|mjs|cjs|ts|css)$/i;
 /**
  * How esbuild reads a file; undefined where it cannot be imported.
  *
- * @param type of the import attributes: `with { type: 'text' }`
+ * @param type of the import attributes: `with { type: 'text' }`, `json` or `bytes`
  */
 export function loaderOf(path: string, type: string | undefined): Loader | undefined {
   if (type === 'text' || RAW_TEXT.test(path)) return 'text';
+  if (type === 'bytes') return 'binary';
   if (type === 'json') return 'json';
   const extension = path.slice(path.lastIndexOf('.') + 1).toLowerCase();
   return Object.hasOwn(LOADERS, extension) ? LOADERS[extension] : undefined;

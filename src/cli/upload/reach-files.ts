@@ -13,7 +13,7 @@ import { withPragma } from '../../imports/jsx.ts';
 import { ImportGuards, withoutRequireResolve } from '../../imports/optional-imports.ts';
 import type { Resolution } from '../../imports/resolve-import.ts';
 import { SDK_ENTRIES } from '../../imports/sdk-source.ts';
-import { loaderOf, sourceOptions } from '../../imports/source-options.ts';
+import { isSource, loaderOf, namedFiles, sourceOptions } from '../../imports/source-options.ts';
 import { resolveMapped, type Tsconfig, tsconfigOf } from '../../imports/tsconfig.ts';
 import { type Problem, problem } from '../../model/problem.ts';
 import { nearest } from '../../model/spelling-hint.ts';
@@ -126,6 +126,7 @@ const reachingFiles = (tree: DiskTree, imports: FoundImport[]): Plugin => ({
       // The rest is nothing of the upload: an empty module, or a file that a pattern matched.
       if (owner === undefined || bytes === undefined || loader === undefined)
         return { contents: '', loader: 'js' };
+      if (isSource(loader) && owner.id === 0) readNamedFiles(tree, owner, path, bytes);
       const text = withoutRequireResolve(bytes, loader, (specifier) => {
         tree.searchFrom(owner);
         return !('fault' in resolveMapped(tree, specifier, path, 'require'));
@@ -134,6 +135,15 @@ const reachingFiles = (tree: DiskTree, imports: FoundImport[]): Plugin => ({
     });
   },
 });
+
+/** Reads what the author's own code names by `new URL('./file', import.meta.url)`. */
+function readNamedFiles(tree: DiskTree, owner: Package, importer: string, source: Uint8Array): void {
+  const folder = posix.dirname(importer.slice(owner.folder.length + 1));
+  for (const named of namedFiles(String(source))) {
+    const path = posix.join(folder, named);
+    if (!path.startsWith('../')) tree.read({ package: owner, path });
+  }
+}
 
 const namespaceOf = ({ id }: Package): string => `${PACKAGE}${id}`;
 

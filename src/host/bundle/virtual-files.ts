@@ -23,8 +23,8 @@ import {
   missingModule,
   withoutRequireResolve,
 } from '../../imports/optional-imports.ts';
-import { isFreeOfSideEffects, packageJson } from '../../imports/resolve-import.ts';
-import { LOADERS, loaderOf } from '../../imports/source-options.ts';
+import { isFreeOfSideEffects, join, packageJson } from '../../imports/resolve-import.ts';
+import { isSource, LOADERS, loaderOf, withFileUrls } from '../../imports/source-options.ts';
 import { resolveMapped } from '../../imports/tsconfig.ts';
 import { ABSENT, ABSENT_IMPORTS, absentModule, absentPath, refusing } from './absent-modules.ts';
 import { GLOB_MATCHED } from './glob-imports.ts';
@@ -219,8 +219,18 @@ function load(files: VirtualFiles, { path, with: attributes }: OnLoadArgs): OnLo
     const found = resolveMapped(files.upload, specifier, path, 'require');
     return !('fault' in found);
   });
-  return { contents: hasJsx(loader) ? withPragma(text) : text, loader };
+  const isOwn = isSource(loader) && packageNameOf(path) === undefined;
+  const named = isOwn && Buffer.from(text).includes('import.meta.url') ? fileUrlsIn(files, path, text) : text;
+  return { contents: hasJsx(loader) ? withPragma(named) : named, loader };
 }
+
+const fileUrlsIn = ({ upload }: VirtualFiles, path: string, text: Uint8Array): Uint8Array =>
+  Buffer.from(
+    withFileUrls(Buffer.from(text).toString('utf8'), (relative) => {
+      const file = join(path.slice(0, Math.max(0, path.lastIndexOf('/'))), relative);
+      return file === undefined ? undefined : upload.get(file);
+    }),
+  );
 
 const notImportable = (path: string): PartialMessage =>
   refusal(
@@ -239,7 +249,7 @@ const hasJsx = (loader: Loader): boolean => loader === 'tsx' || loader === 'jsx'
  */
 function withoutSourceMap(contents: Uint8Array, loader: Loader): Uint8Array {
   const source = Buffer.from(contents.buffer, contents.byteOffset, contents.byteLength);
-  if (loader === 'json' || loader === 'text' || !source.includes('sourceMappingURL=')) return contents;
+  if (!isSource(loader) || !source.includes('sourceMappingURL=')) return contents;
   return Buffer.concat([source, Buffer.from('\n//# sourceMappingURL=ignored')]);
 }
 

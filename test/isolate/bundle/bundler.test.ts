@@ -39,6 +39,23 @@ describe('a script', () => {
     expect(await scriptOf(uploaded({ 'src/a.ts': 'export default 1' }), './src/a.ts')).toContain('default');
   });
 
+  test('has bytes of files, by an import and by their URL from this one', async () => {
+    const files = {
+      'src/index.ts': `
+        import bytes from './data.bin' with { type: 'bytes' };
+        const url = new URL('./data.bin', import.meta.url);
+        const other = new URL("../none.bin", import.meta.url);
+        export default { bytes: [...bytes], isBytes: bytes instanceof Uint8Array, url: url.href, other: other.href };`,
+      'src/data.bin': 'ab//# sourceMappingURL=x',
+    };
+    expect(await evaluate(files, 'src/index.ts')).toEqual({
+      bytes: [...Buffer.from('ab//# sourceMappingURL=x')],
+      isBytes: true,
+      url: `data:application/octet-stream;base64,${btoa('ab//# sourceMappingURL=x')}`,
+      other: 'file:///none.bin',
+    });
+  });
+
   test('is made of TypeScript, JSX, JSON and text', async () => {
     const files = {
       'index.ts': `
