@@ -231,6 +231,30 @@ describe('the console', needs('chromium'), () => {
     expect((await annex.api('GET', '/v1/installations', { token })).status).toBe(401);
   });
 
+  test('shows a hundred thousand rows without a jump', async () => {
+    const actor = { kind: 'admin' };
+    const entry = { at: '2026-01-01T00:00:00Z', action: 'token.create', actor, requestId: 'r', details: {} };
+    const items = Array.from({ length: 100_000 }, (_, index) => ({
+      ...entry,
+      ...{ id: `entry-${index}`, organization: `org-${index}` },
+    }));
+    await page.route(/\/v1\/audit\?/, (route) => route.fulfill({ json: { items } }));
+    await open('audit');
+    await cell('org-0').waitFor();
+    const rows = () => page.locator('tbody tr').count();
+    expect(await rows()).toBeLessThan(300);
+    const height = await page.evaluate<number>('document.documentElement.scrollHeight');
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight / 2)');
+    await page
+      .getByText(/^org-50\d{3}$/)
+      .first()
+      .waitFor();
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+    await page.getByText('org-99999', { exact: true }).waitFor();
+    expect(await rows()).toBeLessThan(300);
+    expect(await page.evaluate<number>('document.documentElement.scrollHeight')).toBe(height);
+  });
+
   test('pauses an installation after a question, and resumes it', async () => {
     await open(`installations/writer/${writer.id}`);
     await page.getByRole('button', { name: 'Pause' }).click();
