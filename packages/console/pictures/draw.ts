@@ -88,15 +88,12 @@ async function drawAll(
   }
 }
 
-/** The overview in the light, a delivery in the dark. */
+/** The overview in both schemes. */
 async function readmePictures(service: Seeded): Promise<void> {
-  for (const [scheme, place] of [
-    ['light', 'overview'],
-    ['dark', 'delivery'],
-  ] as const) {
+  for (const scheme of SCHEMES) {
     const page = await signedIn(service, scheme);
-    await page.setViewportSize({ width: 1_100, height: 700 });
-    await page.goto(`${service.controlUrl}/console/${service.places[place]}`);
+    await page.setViewportSize({ width: 1_180, height: 700 });
+    await page.goto(`${service.controlUrl}/console/`);
     await page.waitForLoadState('networkidle');
     await page.screenshot({ path: join(PICTURES, `console-${scheme}.png`) });
     await page.context().close();

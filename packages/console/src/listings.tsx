@@ -299,7 +299,10 @@ export const AUDIT: Listing<AuditEntry> = {
   idOf: ({ id }) => id,
   columns: [
     { head: 'Action', cell: ({ action }) => <span title={action}>{actionInWords(action)}</span> },
-    { head: 'Details', cell: ({ details }) => detailsInWords(details) },
+    {
+      head: 'Details',
+      cell: ({ details }) => <span title={detailsInWords(details)}>{detailsInWords(details)}</span>,
+    },
     { head: 'By', cell: ({ actor }) => (actor.token ? <Id id={actor.token} /> : actor.kind) },
     ORGANIZATION,
     { head: 'Integration', cell: ({ integration }) => integration },

@@ -7,10 +7,12 @@ import { Table } from './table.tsx';
 type Setting = Settings['settings'][number];
 type Limit = Settings['limits'][number];
 
+type Layers = Readonly<Record<string, { readonly on: boolean; readonly detail: string }>>;
+
 interface Health {
   readonly status: string;
-  readonly cells: { readonly count: number; readonly layers: Readonly<Record<string, unknown>> };
-  readonly bundlers: { readonly layers: Readonly<Record<string, unknown>> };
+  readonly cells: { readonly count: number; readonly layers: Layers };
+  readonly bundlers: { readonly layers: Layers };
   readonly database: {
     readonly integrity: string;
     readonly checkedAt: string | null;
@@ -93,15 +95,9 @@ export function SystemView() {
   );
 }
 
-/** A layer in words: `networkNamespace` is “Network namespace”. */
-const layersOf = (layers: Readonly<Record<string, unknown>>): [string, string][] =>
-  Object.entries(layers).map(([name, value]) => [
+/** A layer in words: `newPrivileges` is “New privileges”. */
+const layersOf = (layers: Layers): [string, string][] =>
+  Object.entries(layers).map(([name, { on, detail }]) => [
     name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`),
-    typeof value === 'object'
-      ? JSON.stringify(value)
-      : value === true
-        ? 'yes'
-        : value === false
-          ? 'no'
-          : String(value),
+    on ? detail : `Off: ${detail}`,
   ]);
