@@ -203,6 +203,10 @@ describe('attack:', () => {
     },
   );
 
+  test('a path of thousands of slashes is compared with no rule, and is the worker’s', async () => {
+    expect((await get('/'.repeat(3_000))).text).toContain('worker ///');
+  });
+
   test('a service worker at the endpoint itself is refused, which would serve all endpoints', async () => {
     expect((await get('', { headers: { 'service-worker': 'script' } })).status).toBe(400);
   });

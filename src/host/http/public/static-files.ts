@@ -29,6 +29,11 @@ import { isKnownFile } from './published-files.ts';
 
 /** With this header the code's own `env.ASSETS` asks: what has no file is answered here, too. */
 const FILES_ONLY = 'annex-files-only';
+/**
+ * Longest path that may be a file's. Attack: sixteen kilobytes of slashes, compared with each of
+ * two hundred rules.
+ */
+const ASKED_CHARS_MAX = 2_048;
 const BYTES_CACHED = 32 * 1024 * 1024;
 const SITES_CACHED = 200;
 /** Estimated size of an entry beside its bytes. */
@@ -78,6 +83,7 @@ export class StaticFiles {
     const filesOnly = headers[FILES_ONLY] !== undefined;
     const [sent = '', query] = pathAndQuery.split('?', 2);
     const asked = sent === '' ? '/' : sent;
+    if (asked.length > ASKED_CHARS_MAX) return filesOnly ? NOT_FOUND : undefined;
     if (!filesOnly && isWorkerFirst(assets.workerFirst, asked)) return undefined;
     const site = await this.#site(target);
     const at = { target, site, asked };
@@ -100,7 +106,7 @@ export class StaticFiles {
     if (!filesOnly) return undefined;
     const page = assets.notFound === '404-page' && path !== undefined && notFoundPage(site.paths, path);
     if (page) return { ...(await this.#file(page, at)), status: 404 };
-    return { status: 404, headers: [], body: Buffer.alloc(0) };
+    return NOT_FOUND;
   }
 
   async #site({ integration, version }: Target): Promise<Site> {
@@ -161,6 +167,8 @@ export class StaticFiles {
     return { status: 206, headers, body: bytes.subarray(from, to + 1) };
   }
 }
+
+const NOT_FOUND: StaticAnswer = { status: 404, headers: [], body: Buffer.alloc(0) };
 
 const redirect = (status: number, to: string): StaticAnswer => ({
   status,
