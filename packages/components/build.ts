@@ -40,10 +40,14 @@ const leaveModules = (folder: string): Plugin => ({
 });
 
 /**
- * The module that makes `<annex-configuration>` known, or `<annex-webhooks>`, which imports it. They
- * load that of the components where one draws the settings. @param folder of those modules
+ * The module that makes a tag known: `<annex-configuration>`, `<annex-webhooks>`, which imports it,
+ * or `<annex-insert-menu>`. They load that of the components where they show one. @param folder of
+ * those modules
  */
-export async function tagModule(name: 'configuration' | 'webhooks', folder: string): Promise<string> {
+export async function tagModule(
+  name: 'configuration' | 'webhooks' | 'insert-menu',
+  folder: string,
+): Promise<string> {
   const entryPoints = [`src/${name}.ts`];
   // The entry itself is not left out: it is not imported.
   const { outputFiles } = await build({ ...OPTIONS, entryPoints, plugins: [leaveModules(folder)] });
@@ -62,7 +66,7 @@ export async function reactModule(folder: string): Promise<string> {
 export async function buildComponents(into: string): Promise<void> {
   await mkdir(into, { recursive: true });
   await writeFile(join(into, 'index.js'), await componentsModule());
-  for (const name of ['configuration', 'webhooks'] as const)
+  for (const name of ['configuration', 'webhooks', 'insert-menu'] as const)
     await writeFile(join(into, `${name}.js`), await tagModule(name, '.'));
   await writeFile(join(into, 'react.js'), await reactModule('.'));
 }

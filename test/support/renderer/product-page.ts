@@ -71,6 +71,7 @@ export class ProductPage {
     const module = await builtOnce('components-module.json', componentsModule);
     const configuration = await builtOnce('configuration-module.json', () => tagModule('configuration', ''));
     const webhooks = await builtOnce('webhooks-module.json', () => tagModule('webhooks', ''));
+    const menu = await builtOnce('insert-menu-module.json', () => tagModule('insert-menu', ''));
     const withReact = await builtOnce('react-page.json', reactPage);
     const files = new Map([
       ['/', ['text/html', DOCUMENT]],
@@ -78,6 +79,7 @@ export class ProductPage {
       ['/index.js', ['text/javascript', module]],
       ['/configuration.js', ['text/javascript', configuration]],
       ['/webhooks.js', ['text/javascript', webhooks]],
+      ['/insert-menu.js', ['text/javascript', menu]],
       ['/react-page.js', ['text/javascript', withReact]],
     ] as const);
     const server = createServer(async (request, response) => {
