@@ -36,21 +36,26 @@ export function Overview() {
   const notices = useAsked<Items<Notice>>(isOperator ? `/v1/notices?limit=${NEWEST}` : undefined, EVERY_MS);
   const activity = useAsked<Activity>(isOperator ? '/v1/activity' : undefined, EVERY_MS);
   const counts = [
-    { asked: webhooks, words: 'failing webhooks', href: addressOf('webhooks'), tone: 'bad' },
+    {
+      asked: webhooks,
+      words: ['failing webhook', 'failing webhooks'],
+      href: addressOf('webhooks'),
+      tone: 'bad',
+    },
     {
       asked: failed,
-      words: 'failed deliveries',
+      words: ['failed delivery', 'failed deliveries'],
       href: addressOf('deliveries', { state: 'failed' }),
       tone: 'bad',
     },
     {
       asked: waiting,
-      words: 'deliveries waiting',
+      words: ['delivery waiting', 'deliveries waiting'],
       href: addressOf('deliveries', { state: 'pending' }),
       tone: 'info',
     },
     {
-      ...{ asked: pending, words: 'pending installations', tone: 'warn' },
+      ...{ asked: pending, words: ['pending installation', 'pending installations'], tone: 'warn' },
       href: addressOf('installations', { status: 'pending' }),
     },
   ] as const;
@@ -71,14 +76,14 @@ export function Overview() {
         <h1 id="title">Overview</h1>
       </header>
       <Shown asked={readiness} rows={1}>
-        {(state) => <Health state={state} />}
+        {(state) => <Health state={state} failing={webhooks.value?.items.length ?? 0} />}
       </Shown>
       <ul class="counts">
-        {counts.map(({ asked, words, href, tone }) => (
-          <li key={words}>
+        {counts.map(({ asked, words: [one, many], href, tone }) => (
+          <li key={one}>
             <a href={href} class={asked.value?.items.length ? `count ${tone}` : 'count'}>
               <strong>{asked.failure ? '?' : numberOf(asked.value)}</strong>
-              <span>{words}</span>
+              <span>{asked.value?.items.length === 1 ? one : many}</span>
             </a>
           </li>
         ))}
@@ -151,13 +156,24 @@ const Machine = ({ readiness, last }: MachineProps) => (
 const numberOf = (page: Items<unknown> | undefined): string =>
   page === undefined ? '…' : `${page.items.length}${page.next === undefined ? '' : '+'}`;
 
-function Health({ state: { status, cells, database } }: { readonly state: Readiness }) {
+interface HealthProps {
+  readonly state: Readiness;
+  /** Webhooks that fail, as far as one page says. */
+  readonly failing: number;
+}
+
+/** A service that works is well only where what it delivers arrives. */
+function Health({ state: { status, cells, database }, failing }: HealthProps) {
   if (status === 'ok')
     return (
-      <Callout tone="good" role="status">
+      <Callout tone={failing === 0 ? 'good' : 'warn'} role="status">
         <p>
-          <strong>All is well.</strong> {cells.count} {cells.count === 1 ? 'cell' : 'cells'} answer calls, and
-          the database works.
+          <strong>
+            {failing === 0
+              ? 'All is well.'
+              : `${failing} ${failing === 1 ? 'webhook is' : 'webhooks are'} failing.`}
+          </strong>{' '}
+          {cells.count} {cells.count === 1 ? 'cell answers' : 'cells answer'} calls, and the database works.
         </p>
       </Callout>
     );
