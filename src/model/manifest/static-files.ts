@@ -74,10 +74,12 @@ interface Pattern {
 function patternOf(text: string): Pattern | undefined {
   const parts = text.split('*');
   if (!text.startsWith('/') || parts.length > 2 || !text.isWellFormed()) return undefined;
-  // As paths are sent.
-  const [before = '', after] = parts.map((part) => encodeURI(part).replaceAll('%25', '%'));
+  const [before = '', after] = parts.map(asSent);
   return { before: before.split('/'), after };
 }
+
+/** A path, as browsers send it. */
+const asSent = (path: string): string => encodeURI(path).replaceAll('%25', '%');
 
 /** @returns what `:name` and `*`, as `splat`, stand for */
 function matched({ before, after }: Pattern, path: string): ReadonlyMap<string, string> | undefined {
@@ -98,8 +100,15 @@ function matched({ before, after }: Pattern, path: string): ReadonlyMap<string, 
   return found.set('splat', rest.slice(beginning.length, rest.length - after.length));
 }
 
-/** Whether the worker answers before a file does. @param rules `workerFirst` of a manifest */
-export function isWorkerFirst(rules: readonly string[], path: string): boolean {
+/**
+ * Whether the worker answers before a file does. Attack: `/%61dmin/keys.txt`, which means the file
+ * `/admin/keys.txt`, but begins with no `/admin/`.
+ *
+ * @param rules `workerFirst` of a manifest
+ * @param decoded the path of the file that is meant
+ */
+export function isWorkerFirst(rules: readonly string[], decoded: string): boolean {
+  const path = asSent(decoded);
   const fits = (rule: string) => {
     const pattern = patternOf(rule);
     return pattern !== undefined && matched(pattern, path) !== undefined;

@@ -62,6 +62,22 @@ beforeAll(async () => {
 });
 afterAll(() => annex.stop());
 
+test('attack: files that the worker guards, by the header of its own code or another spelling', async () => {
+  const guarded = { status: 200, text: 'worker /api/shadowed' };
+  const headers = { 'annex-files-only': '1' };
+  expect(await get('/api/shadowed', { headers })).toMatchObject(guarded);
+  for (const path of ['/%61pi/shadowed', '/api%2fshadowed', '/%61%70%69%2Fshadowed'])
+    expect(await get(path)).toMatchObject({ status: 200, text: `worker ${path}` });
+  expect(await get('/nothing', { headers })).toMatchObject({ status: 200, text: 'worker /nothing' });
+  const thief = `export default { fetch: (request) => fetch(new URL(request.url).searchParams.get('of'), { headers: ${JSON.stringify(headers)} }) };`;
+  await annex.tryPublish('thief', { 'index.js': thief }, 'entry: request\n');
+  const at = await annex.install('thief');
+  const of = encodeURIComponent(`${site.endpoint}/api/shadowed`);
+  expect(await get(`/?of=${of}`, {}, at)).toMatchObject(guarded);
+  // Its own code reads them.
+  expect(await get('/asset/api/shadowed')).toMatchObject({ status: 200, text: 'a file' });
+});
+
 const get = async (path: string, init: RequestInit = {}, { endpoint } = site) => {
   const response = await fetch(endpoint + path, { redirect: 'manual', ...init });
   const { status, headers } = response;

@@ -105,7 +105,7 @@ export function publicRoutes(app: FastifyInstance, deps: PublicRouteDeps): void 
         return sendFile(reply, authorized, await scriptOf(reply, authorized, deps), answering);
       const { target, kind, pathAndQuery } = authorized;
       if (target.assets !== undefined && kind === 'raw') {
-        const file = await files.answer(request, target, pathAndQuery);
+        const file = await files.answer(request.raw, target, pathAndQuery);
         if (file !== undefined) return sendResponse(reply, authorized, file, answering);
       }
       return await serve(request, reply, authorized, answering);

@@ -6,7 +6,7 @@
  * service worker has the reach that one of the code has.
  */
 import { createHash } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { endpointPath } from '../../../model/endpoint-url.ts';
 import {
@@ -25,9 +25,14 @@ import {
 import type { Target } from '../../../model/target.ts';
 import type { CallResponse } from '../../calls/call.ts';
 import type { Registry } from '../../store/integrations/registry.ts';
+import { inProcessOwner } from '../loopback-listeners.ts';
 import { isKnownFile } from './published-files.ts';
 
-/** With this header the code's own `env.ASSETS` asks: what has no file is answered here, too. */
+/**
+ * With this header the code's own `env.ASSETS` asks: what has no file is answered here, too, and
+ * what the worker is asked for first. Attack: a client that sends it, or code of another
+ * installation, to read files that the worker guards.
+ */
 const FILES_ONLY = 'annex-files-only';
 /**
  * Longest path that may be a file's. Attack: sixteen kilobytes of slashes, compared with each of
@@ -52,10 +57,7 @@ interface StaticFile {
   readonly tag: string;
 }
 
-interface Asked {
-  readonly method: string | undefined;
-  readonly headers: IncomingHttpHeaders;
-}
+type Asked = Pick<IncomingMessage, 'method' | 'headers' | 'socket'>;
 
 /** Answers with a body in memory. */
 export type StaticAnswer = CallResponse & { readonly body: Buffer };
@@ -74,17 +76,17 @@ export class StaticFiles {
 
   /** @returns undefined where the code answers */
   async answer(
-    { method, headers }: Asked,
+    { method, headers, socket }: Asked,
     target: Target,
     pathAndQuery: string,
   ): Promise<StaticAnswer | undefined> {
     const { assets } = target;
     if (assets === undefined || (method !== 'GET' && method !== 'HEAD')) return undefined;
-    const filesOnly = headers[FILES_ONLY] !== undefined;
+    const filesOnly = headers[FILES_ONLY] !== undefined && inProcessOwner(socket) === target.tenant;
     const [sent = '', query] = pathAndQuery.split('?', 2);
     const asked = sent === '' ? '/' : sent;
     if (asked.length > ASKED_CHARS_MAX) return filesOnly ? NOT_FOUND : undefined;
-    if (!filesOnly && isWorkerFirst(assets.workerFirst, asked)) return undefined;
+    if (!filesOnly && isWorkerFirst(assets.workerFirst, decoded(asked) ?? asked)) return undefined;
     const site = await this.#site(target);
     const at = { target, site, asked };
     const led = redirectOf(site.redirects, asked);
