@@ -34,6 +34,7 @@ export interface HousekeepingDeps {
 export class Housekeeping {
   readonly #deps: HousekeepingDeps;
   readonly #timers: readonly NodeJS.Timeout[];
+  #finished: Promise<void> | undefined;
 
   /** Starts the timers. */
   constructor(deps: HousekeepingDeps) {
@@ -53,8 +54,13 @@ export class Housekeeping {
     this.#deps.logs.stopFollowing();
   }
 
-  /** Writes what is buffered, and ends a running removal of deliveries. */
-  async finish(): Promise<void> {
+  /** Writes what is buffered, once, and ends a running removal of deliveries. */
+  finish(): Promise<void> {
+    this.#finished ??= this.#finish();
+    return this.#finished;
+  }
+
+  async #finish(): Promise<void> {
     const { logs, tokens, activity, deliveryRetention, onError } = this.#deps;
     await logs.pass().catch(onError);
     await tokens.writeUses().catch(onError);
