@@ -1,14 +1,19 @@
 /** The activity of the last day: counted by each node, added up over all, and bounded. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { STEP_MS } from '../../src/host/store/activity.ts';
 import { openStore } from '../../src/host/store/store.ts';
 import { CLOCK, storeOptions, temporaryFolder, temporaryStore } from '../support/store/temporary-store.ts';
 import { changeRows, storedRows } from '../support/store/test-engine.ts';
 
 const MINUTE = 60_000;
-const BEGIN = CLOCK.now;
-afterEach(() => {
+/** The beginning of a step, wherever the files before have left the clock. */
+const BEGIN = Date.UTC(2026, 0, 1);
+const before = CLOCK.now;
+beforeEach(() => {
   CLOCK.now = BEGIN;
+});
+afterAll(() => {
+  CLOCK.now = before;
 });
 
 /** One start of a node: what it counts, and its end. */

@@ -93,7 +93,12 @@ const TABLE: Readonly<Record<string, Row>> = {
     'confirm!': [confirm, { ...confirm, confirm: 'x'.repeat(31) }],
     disabled,
   },
-  input: { 'label*': ['Name', {}], hint: ['How', {}], 'element*': [{ type: 'textinput', state: 'a' }, text] },
+  input: {
+    'label*': ['Name', {}],
+    hint: ['How', {}],
+    error: ['Taken.', {}],
+    'element*': [{ type: 'textinput', state: 'a' }, text],
+  },
   textinput: {
     'state*': state,
     initialValue: ['a', {}],
