@@ -104,6 +104,14 @@ export class Activity {
       .execute();
   }
 
+  /**
+   * Writes what was counted, at a stop. Nothing is written where nothing was: the last write of a
+   * stop stays in the log as long as another program reads the database.
+   */
+  async finish(): Promise<void> {
+    if (Object.values(this.#counts).some((count) => count > 0)) await this.write();
+  }
+
   /** The last day in steps, oldest first; with what this node has not written yet. */
   async read(): Promise<ActivityPoint[]> {
     const { database, wallNow } = this.#deps;

@@ -25,7 +25,7 @@ export interface HousekeepingDeps {
   readonly audit: Pick<Audit, 'prune'>;
   readonly spentSignatures: Pick<SpentSignatures, 'prune'> | undefined;
   readonly storage: Pick<Storage, 'prune'>;
-  readonly activity: Pick<Activity, 'write' | 'prune'>;
+  readonly activity: Pick<Activity, 'write' | 'finish' | 'prune'>;
   readonly tokens: Pick<Tokens, 'writeUses'>;
   /** Receives the error of a run that failed; the next run starts all the same. */
   onError(error: unknown): void;
@@ -64,7 +64,7 @@ export class Housekeeping {
     const { logs, tokens, activity, deliveryRetention, onError } = this.#deps;
     await logs.pass().catch(onError);
     await tokens.writeUses().catch(onError);
-    await activity.write().catch(onError);
+    await activity.finish().catch(onError);
     await deliveryRetention.stop();
   }
 
