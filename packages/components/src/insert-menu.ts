@@ -6,7 +6,7 @@
  * one. What is chosen is handed to the page, as a component that it puts where it belongs.
  */
 import { h, render } from 'preact';
-import { WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
+import { styleSheet, WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
 import type { AnnexComponent } from './index.ts';
 import { MenuView } from './insert/menu-view.tsx';
 import { INSERT_WORDS, type InsertWords } from './insert/words.ts';
@@ -57,9 +57,7 @@ export class AnnexInsertMenu extends Base {
 
   connectedCallback(): void {
     if (this.shadowRoot === null) {
-      const sheet = new CSSStyleSheet();
-      sheet.replaceSync(STYLES);
-      this.attachShadow({ mode: 'open' }).adoptedStyleSheets = [sheet];
+      this.attachShadow({ mode: 'open' }).adoptedStyleSheets = [styleSheet(STYLES)];
     }
     this.ownerDocument.addEventListener('keydown', this.#onKeyDown);
   }

@@ -3,7 +3,7 @@
  * root that is drawn anew when either changes.
  */
 import { type ComponentChild, render } from 'preact';
-import { WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
+import { styleSheet, WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
 import type { FormTransport } from './configuration/form-transport.ts';
 
 /** On a server there are no elements; the module can be imported all the same. */
@@ -68,8 +68,7 @@ export abstract class TargetElement<Words extends object> extends Base {
   connectedCallback(): void {
     if (this.shadowRoot === null) {
       const sheets = TargetElement.#sheets;
-      const sheet = sheets.get(this.#styles) ?? new CSSStyleSheet();
-      if (!sheets.has(this.#styles)) sheet.replaceSync(`${WIDGET_STYLES}\n${this.#styles}`);
+      const sheet = sheets.get(this.#styles) ?? styleSheet(`${WIDGET_STYLES}\n${this.#styles}`);
       sheets.set(this.#styles, sheet);
       this.attachShadow({ mode: 'open' }).adoptedStyleSheets = [sheet];
     }

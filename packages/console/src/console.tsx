@@ -1,7 +1,7 @@
 /** The console: who has signed in sees what their token may see of the API, and does what it may do. */
 import { render, type VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
+import { styleSheet, WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
 import { Callout, Field, Skeleton, TextLine, useFieldAttributes } from '../../ui/src/widgets.tsx';
 import { CONSOLE_STYLES } from './console-styles.ts';
 import { InstallationView } from './installation-view.tsx';
@@ -163,14 +163,8 @@ const Nowhere = () => (
   </Callout>
 );
 
-const sheet = (text: string): CSSStyleSheet => {
-  const made = new CSSStyleSheet();
-  made.replaceSync(text);
-  return made;
-};
-
 const root = document.body.attachShadow({ mode: 'open' });
-root.adoptedStyleSheets = [sheet(WIDGET_STYLES), sheet(CONSOLE_STYLES)];
+root.adoptedStyleSheets = [styleSheet(WIDGET_STYLES), styleSheet(CONSOLE_STYLES)];
 document.addEventListener('click', follow);
 const refusal = await begin();
 render(<Console refusal={refusal} />, root);

@@ -2,26 +2,27 @@
 import { useSignal } from '@preact/signals';
 import { Icon } from '../../ui/src/icons.tsx';
 import { Payload, State } from '../../ui/src/shown-values.tsx';
-import { Callout, CopyButton } from '../../ui/src/widgets.tsx';
+import { CopyButton } from '../../ui/src/widgets.tsx';
 import { type CallAnswer, type LiveView, write } from './page-api.ts';
+import { failed, type Outcome, Said } from './parts.tsx';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 
 export function EndpointView({ live }: { readonly live: LiveView }) {
   const answer = useSignal<CallAnswer | undefined>(undefined);
-  const failure = useSignal('');
+  const failure = useSignal<Outcome>(undefined);
   const send = async (event: SubmitEvent) => {
     event.preventDefault();
     const given = new FormData(event.currentTarget as HTMLFormElement);
     const text = (name: string) => String(given.get(name) ?? '');
-    failure.value = '';
+    failure.value = undefined;
     answer.value = undefined;
     try {
       const type = text('body') === '' ? {} : { 'content-type': 'application/json' };
       const request = { method: text('method'), path: text('path'), body: text('body'), headers: type };
       answer.value = await write<CallAnswer>('call', request);
     } catch (error) {
-      failure.value = (error as Error).message;
+      failure.value = failed(error);
     }
   };
   const { value } = answer;
@@ -72,11 +73,7 @@ export function EndpointView({ live }: { readonly live: LiveView }) {
           Send
         </button>
       </form>
-      {failure.value !== '' && (
-        <Callout tone="bad" role="alert">
-          {failure.value}
-        </Callout>
-      )}
+      <Said outcome={failure.value} />
       {value !== undefined && <Answer answer={value} />}
     </section>
   );

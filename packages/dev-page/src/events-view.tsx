@@ -1,7 +1,7 @@
 /** Every event that the integration may receive, with a sample to change and to post. */
 import { useSignal } from '@preact/signals';
-import { Callout } from '../../ui/src/widgets.tsx';
 import { type JsonObject, type LiveSession, read, write } from './page-api.ts';
+import { failed, JsonField, type Outcome, Said } from './parts.tsx';
 
 interface Posted {
   readonly eventId: string;
@@ -11,9 +11,9 @@ interface Posted {
 export function EventsView({ live }: { readonly live: LiveSession }) {
   const chosen = useSignal<string | undefined>(undefined);
   const text = useSignal('');
-  const says = useSignal<{ tone: 'good' | 'bad'; words: string } | undefined>(undefined);
-  const failed = (error: unknown) => {
-    says.value = { tone: 'bad', words: (error as Error).message };
+  const says = useSignal<Outcome>(undefined);
+  const fail = (error: unknown) => {
+    says.value = failed(error);
   };
   const choose = async (type: string) => {
     says.value = undefined;
@@ -43,7 +43,7 @@ export function EventsView({ live }: { readonly live: LiveSession }) {
             type="button"
             class="button"
             aria-pressed={chosen.value === type}
-            onClick={() => void choose(type).catch(failed)}
+            onClick={() => void choose(type).catch(fail)}
           >
             {type}
           </button>
@@ -51,30 +51,13 @@ export function EventsView({ live }: { readonly live: LiveSession }) {
       </div>
       {chosen.value !== undefined && (
         <div class="card">
-          <div class="field">
-            <label class="label" for="event-text">
-              The event, as JSON
-            </label>
-            <textarea
-              class="textinput"
-              id="event-text"
-              rows={12}
-              value={text.value}
-              onInput={({ currentTarget }) => {
-                text.value = currentTarget.value;
-              }}
-            />
-          </div>
-          <button type="button" class="button primary" onClick={() => void post().catch(failed)}>
+          <JsonField label="The event, as JSON" rows={12} text={text} />
+          <button type="button" class="button primary" onClick={() => void post().catch(fail)}>
             Post {chosen.value}
           </button>
         </div>
       )}
-      {says.value !== undefined && (
-        <Callout tone={says.value.tone} role="status">
-          {says.value.words}
-        </Callout>
-      )}
+      <Said outcome={says.value} />
     </section>
   );
 }

@@ -1,8 +1,8 @@
 /** The quick-insert menu and the pasted URL, where the manifest has blocks for them. */
 import { useSignal } from '@preact/signals';
-import { Callout } from '../../ui/src/widgets.tsx';
 import { DrawnComponent } from './drawn-component.tsx';
 import { type JsonObject, type LiveSession, write } from './page-api.ts';
+import { failed, type Outcome, Said } from './parts.tsx';
 
 interface Inserted {
   readonly id: string;
@@ -16,17 +16,17 @@ interface Unfurled {
 
 export function InsertView({ live }: { readonly live: LiveSession }) {
   const inserted = useSignal<Inserted | undefined>(undefined);
-  const failure = useSignal('');
+  const failure = useSignal<Outcome>(undefined);
   const unfurls = live.blocks.some(({ urlUnfurl }) => urlUnfurl !== undefined);
   const paste = async (event: SubmitEvent) => {
     event.preventDefault();
     const url = new FormData(event.currentTarget as HTMLFormElement).get('url');
-    failure.value = '';
+    failure.value = undefined;
     try {
       const { componentId, props } = await write<Unfurled>('unfurl', { url });
       inserted.value = { id: componentId, ...(props && { props }) };
     } catch (error) {
-      failure.value = (error as Error).message;
+      failure.value = failed(error);
     }
   };
   return (
@@ -63,11 +63,7 @@ export function InsertView({ live }: { readonly live: LiveSession }) {
           </button>
         </form>
       )}
-      {failure.value !== '' && (
-        <Callout tone="bad" role="alert">
-          {failure.value}
-        </Callout>
-      )}
+      <Said outcome={failure.value} />
       {inserted.value !== undefined && <DrawnComponent place="space" {...inserted.value} />}
     </section>
   );

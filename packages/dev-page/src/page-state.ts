@@ -1,5 +1,6 @@
 /** What all parts of the page share: the session, its feed, and how they are kept up to date. */
 import { batch, signal } from '@preact/signals';
+import { decoded } from '../../ui/src/place.ts';
 import { type FeedEvent, read, type SessionView } from './page-api.ts';
 
 /** Events that the page shows. */
@@ -22,14 +23,6 @@ export function followPlace(): void {
   };
   addEventListener('hashchange', look);
   look();
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** An edit in another window, such as the end of an OAuth flow, is seen so much later. */

@@ -5,7 +5,7 @@
 import { type ComponentChildren, render } from 'preact';
 import { Icon } from '../../ui/src/icons.tsx';
 import { State } from '../../ui/src/shown-values.tsx';
-import { WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
+import { styleSheet, WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
 import { Callout } from '../../ui/src/widgets.tsx';
 import { ActivityView } from './activity-view.tsx';
 import { CallsView } from './calls-view.tsx';
@@ -161,14 +161,8 @@ function Way({ view: { path, title, icon, parts = [] }, part, isShown }: WayProp
   );
 }
 
-const sheet = (text: string): CSSStyleSheet => {
-  const made = new CSSStyleSheet();
-  made.replaceSync(text);
-  return made;
-};
-
 const root = document.body.attachShadow({ mode: 'open' });
-root.adoptedStyleSheets = [sheet(WIDGET_STYLES), sheet(DEV_STYLES)];
+root.adoptedStyleSheets = [styleSheet(WIDGET_STYLES), styleSheet(DEV_STYLES)];
 followPlace();
 followSession();
 watchEdits();

@@ -1,15 +1,15 @@
 /** The schedules of the manifest: when each runs next, how its last run ended, and a run now. */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { Time } from '../../ui/src/shown-values.tsx';
-import { Callout } from '../../ui/src/widgets.tsx';
 import { type LiveSession, read, type ScheduleView, write } from './page-api.ts';
 import { generation } from './page-state.ts';
+import { failed, type Outcome, Said } from './parts.tsx';
 
 export function SchedulesView({ live }: { readonly live: LiveSession }) {
   const shown = useSignal<readonly ScheduleView[]>([]);
-  const says = useSignal<{ tone: 'good' | 'bad'; words: string } | undefined>(undefined);
-  const failed = (error: unknown) => {
-    says.value = { tone: 'bad', words: (error as Error).message };
+  const says = useSignal<Outcome>(undefined);
+  const fail = (error: unknown) => {
+    says.value = failed(error);
   };
   const look = async () => {
     const { items } = await read<{ items: readonly ScheduleView[] }>('schedules');
@@ -17,7 +17,7 @@ export function SchedulesView({ live }: { readonly live: LiveSession }) {
   };
   useSignalEffect(() => {
     // A version may have others.
-    if (generation.value >= 0) void look().catch(failed);
+    if (generation.value >= 0) void look().catch(fail);
   });
   const run = async ({ id, level }: ScheduleView) => {
     const { delivery } = await write<{ readonly delivery: string }>('schedule', { id, level });
@@ -52,17 +52,13 @@ export function SchedulesView({ live }: { readonly live: LiveSession }) {
                 </>
               )}
             </span>
-            <button type="button" class="button" onClick={() => void run(schedule).catch(failed)}>
+            <button type="button" class="button" onClick={() => void run(schedule).catch(fail)}>
               Run {schedule.id} now
             </button>
           </li>
         ))}
       </ul>
-      {says.value !== undefined && (
-        <Callout tone={says.value.tone} role="status">
-          {says.value.words}
-        </Callout>
-      )}
+      <Said outcome={says.value} />
     </section>
   );
 }

@@ -1,21 +1,21 @@
 /** What the code has stored: keys and sizes. The values are for the code alone. */
 import { useSignal } from '@preact/signals';
-import { Callout } from '../../ui/src/widgets.tsx';
 import { read, type StorageView, write } from './page-api.ts';
+import { failed, type Outcome, Said } from './parts.tsx';
 
 const AREAS = { own: 'Of the installation', shared: 'Of the integration' } as const;
 type Area = keyof typeof AREAS;
 
 export function StoredView() {
   const stored = useSignal<StorageView | undefined>(undefined);
-  const failure = useSignal('');
+  const failure = useSignal<Outcome>(undefined);
   const run = async (work: () => Promise<unknown>) => {
-    failure.value = '';
+    failure.value = undefined;
     try {
       await work();
       stored.value = await read<StorageView>('storage');
     } catch (error) {
-      failure.value = (error as Error).message;
+      failure.value = failed(error);
     }
   };
   const remove = (area: Area, key: string) => run(() => write('deleteStored', { area, key }));
@@ -25,11 +25,7 @@ export function StoredView() {
       <button type="button" class="button" onClick={() => run(async () => undefined)}>
         Show keys
       </button>
-      {failure.value !== '' && (
-        <Callout tone="bad" role="alert">
-          {failure.value}
-        </Callout>
-      )}
+      <Said outcome={failure.value} />
       {stored.value !== undefined &&
         (Object.keys(AREAS) as Area[]).map((area) => (
           <AreaTable key={area} area={area} stored={stored.value} onDelete={remove} />

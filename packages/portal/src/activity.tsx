@@ -2,10 +2,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Delivery, EventType, WholeDelivery, WholeIntegration } from '../../client/src/generated.ts';
 import { outcomeOf } from '../../components/src/webhooks/webhooks-view.tsx';
+import { Failure, Shown } from '../../ui/src/asked.tsx';
 import { Icon } from '../../ui/src/icons.tsx';
 import { Payload, State, Time } from '../../ui/src/shown-values.tsx';
 import { PlainSelect, Skeleton } from '../../ui/src/widgets.tsx';
-import { FailureNote, placeTitle, Shown } from './parts.tsx';
+import { placeTitle } from './parts.tsx';
 import { addressOf, ask, at, go, type Items, place, useAsked, withQuery } from './portal-api.ts';
 import type { Words } from './words.ts';
 
@@ -74,7 +75,7 @@ export function Activity({ words }: { readonly words: Words }) {
           )
         }
       </Shown>
-      {failure && <FailureNote {...{ failure, words }} />}
+      {failure && <Failure {...{ failure, words }} />}
       {next !== undefined && (
         <button type="button" class="button quiet" onClick={() => void readMore()}>
           {words.more}
@@ -130,13 +131,13 @@ function Opened({ id, words, changed }: { readonly id: string } & Pick<RowProps,
   const whole = asked.value;
   if (whole === undefined)
     return asked.failure ? (
-      <FailureNote failure={asked.failure} words={words} />
+      <Failure failure={asked.failure} words={words} />
     ) : (
       <Skeleton rows={1} words={words.loading} />
     );
   return (
     <div class="opened">
-      {failure && <FailureNote {...{ failure, words }} />}
+      {failure && <Failure {...{ failure, words }} />}
       <div class="buttons">
         <button
           type="button"

@@ -3,18 +3,10 @@ import { useMemo, useState } from 'preact/hooks';
 import type { Installation, Integration, WholeIntegration } from '../../client/src/generated.ts';
 import { webUrl } from '../../components/src/drawing/urls.ts';
 import { drawnMarkdown, type MarkdownLooks } from '../../components/src/elements/markdown.tsx';
+import { Failure, Shown } from '../../ui/src/asked.tsx';
 import { Icon } from '../../ui/src/icons.tsx';
 import { Question } from '../../ui/src/widgets.tsx';
-import {
-  Configuration,
-  FailureNote,
-  type Placed,
-  partOf,
-  placeTitle,
-  Shown,
-  Status,
-  targetPath,
-} from './parts.tsx';
+import { Configuration, type Placed, partOf, placeTitle, Status, targetPath } from './parts.tsx';
 import { addressOf, ask, at, go, type Items, session, useAsked } from './portal-api.ts';
 import type { Words } from './words.ts';
 
@@ -161,7 +153,7 @@ function Offer({
   const organization = session.value?.organization ?? '';
   return (
     <>
-      {failure && <FailureNote {...{ failure, words }} />}
+      {failure && <Failure {...{ failure, words }} />}
       <div class="buttons">
         <button
           type="button"
@@ -272,7 +264,7 @@ function Installed({ whole, own, part, words, changed }: InstalledProps) {
           <a href={home}>{words.whole}</a> / {placeTitle(part, words)}
         </p>
       )}
-      {failure && <FailureNote {...{ failure, words }} />}
+      {failure && <Failure {...{ failure, words }} />}
       <div class="buttons bar">
         {read.value && <Status status={read.value.status} words={words} />}
         <button
@@ -353,7 +345,7 @@ function PlacesOf({
           </ul>
         )}
       </Shown>
-      {failure && <FailureNote {...{ failure, words }} />}
+      {failure && <Failure {...{ failure, words }} />}
       <form
         class="add"
         onSubmit={(event) => {

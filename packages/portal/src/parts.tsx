@@ -1,58 +1,14 @@
-/** What the views share: answers in their states, integrations, targets, the tags. */
-import { type ComponentChildren, h } from 'preact';
+/** What the views share: integrations, targets, the tags. */
+import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { InstallationInSite, InstallationInSpace } from '../../client/src/generated.ts';
 import type { AnnexConfiguration } from '../../components/src/configuration.ts';
 import type { AnnexWebhooks } from '../../components/src/webhooks.ts';
 import { State } from '../../ui/src/shown-values.tsx';
-import { Callout, Skeleton } from '../../ui/src/widgets.tsx';
-import { ApiError, type Asked, at, transportOf } from './portal-api.ts';
+import { at, transportOf } from './portal-api.ts';
 import type { Words } from './words.ts';
 
 export type Placed = InstallationInSpace | InstallationInSite;
-
-export interface ShownProps<T> {
-  readonly asked: Asked<T>;
-  readonly words: Words;
-  readonly children: (value: T) => ComponentChildren;
-}
-
-/** The answer, or why there is none. */
-export function Shown<T>({ asked, words, children }: ShownProps<T>) {
-  const { value, failure, again } = asked;
-  return (
-    <>
-      {failure && <FailureNote {...{ failure, words, again }} />}
-      {value !== undefined ? children(value) : !failure && <Skeleton rows={3} words={words.loading} />}
-    </>
-  );
-}
-
-interface FailureProps {
-  readonly failure: Error;
-  readonly words: Words;
-  readonly again?: () => void;
-}
-
-/** A refusal in the service's words, with the id by which its log has it. */
-export function FailureNote({ failure, words, again }: FailureProps) {
-  const isApi = failure instanceof ApiError;
-  return (
-    <Callout tone="bad" role="alert">
-      <p dir="auto">{isApi ? failure.message : words.unreachable}</p>
-      {isApi && failure.requestId !== undefined && (
-        <p class="hint">
-          {words.request} <code>{failure.requestId}</code>
-        </p>
-      )}
-      {again && (
-        <button type="button" class="button" onClick={again}>
-          {words.retry}
-        </button>
-      )}
-    </Callout>
-  );
-}
 
 const TONES = { active: 'good', pending: 'warn', paused: 'info' } as const;
 

@@ -1,8 +1,8 @@
 /** The API as the portal asks it, its session, and its places. */
 import { signal } from '@preact/signals';
-import { useEffect, useState } from 'preact/hooks';
 import type { FormTransport } from '../../components/src/configuration.ts';
-import { ApiError, type AskOptions, PageApi } from '../../ui/src/page-api.ts';
+import { askedBy } from '../../ui/src/asked.tsx';
+import { type AskOptions, PageApi } from '../../ui/src/page-api.ts';
 import { placesBelow } from '../../ui/src/place.ts';
 
 export { ApiError, at, type Items, withQuery } from '../../ui/src/page-api.ts';
@@ -88,32 +88,6 @@ function withTarget(path: string, target: string): string {
   return `${path}&installation=${installation}${place}`;
 }
 
-export interface Asked<T> {
-  readonly value?: T;
-  readonly failure?: Error;
-  again(): void;
-}
-
-/** What the service answers; what was there stays while it is asked again. */
-export function useAsked<T>(path: string): Asked<T> {
-  const [turn, setTurn] = useState(0);
-  const [state, setState] = useState<{ path?: string; value?: T; failure?: Error }>({});
-  useEffect(() => {
-    const leaving = new AbortController();
-    ask<T>(path, { signal: leaving.signal }).then(
-      (value) => setState({ path, value }),
-      (failure: Error) => {
-        if (leaving.signal.aborted) return;
-        if (failure instanceof ApiError && failure.status === 401) session.value = null;
-        setState((before) => ({ ...(before.path === path && before), path, failure }));
-      },
-    );
-    return () => leaving.abort();
-  }, [path, turn]);
-  const { value, failure } = state.path === path ? state : {};
-  return {
-    ...(value !== undefined && { value }),
-    ...(failure && { failure }),
-    again: () => setTurn((before) => before + 1),
-  };
-}
+export const useAsked = askedBy(ask, () => {
+  session.value = null;
+});

@@ -5,7 +5,7 @@ import { defineAnnexConfiguration } from '../../components/src/configuration/ann
 import { webUrl } from '../../components/src/drawing/urls.ts';
 import { defineAnnexWebhooks } from '../../components/src/webhooks/annex-webhooks.ts';
 import { Icon } from '../../ui/src/icons.tsx';
-import { WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
+import { styleSheet, WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
 import { Skeleton } from '../../ui/src/widgets.tsx';
 import { Activity } from './activity.tsx';
 import { Catalogue, IntegrationView } from './integrations.tsx';
@@ -101,17 +101,11 @@ function View({ shown, words }: { readonly shown: string | undefined; readonly w
   return <WebhookView key={more.join('/')} integration={name} {...{ installation, part, words }} />;
 }
 
-const sheet = (text: string): CSSStyleSheet => {
-  const made = new CSSStyleSheet();
-  made.replaceSync(text);
-  return made;
-};
-
 defineAnnexConfiguration();
 defineAnnexWebhooks();
-const theme = sheet('');
+const theme = styleSheet('');
 const root = document.body.attachShadow({ mode: 'open' });
-root.adoptedStyleSheets = [sheet(WIDGET_STYLES), sheet(PORTAL_STYLES), theme];
+root.adoptedStyleSheets = [styleSheet(WIDGET_STYLES), styleSheet(PORTAL_STYLES), theme];
 document.addEventListener('click', follow);
 await begin();
 render(<Portal />, root);

@@ -1,6 +1,8 @@
 /** The webhooks of an organization: each target that has one, and its set-up. */
+
 import type { Installation, WholeIntegration } from '../../client/src/generated.ts';
-import { type Placed, partOf, placeTitle, Shown, Status, targetPath, Webhooks } from './parts.tsx';
+import { Shown } from '../../ui/src/asked.tsx';
+import { type Placed, partOf, placeTitle, Status, targetPath, Webhooks } from './parts.tsx';
 import { addressOf, at, type Items, session, useAsked } from './portal-api.ts';
 import type { Words } from './words.ts';
 

@@ -51,7 +51,8 @@ export function placesBelow(base: string): Places {
   return { place, addressOf, go, follow };
 }
 
-function decoded(segment: string): string {
+/** A segment of an address; as it is, where it has no meaning. */
+export function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {

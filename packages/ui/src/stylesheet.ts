@@ -147,3 +147,10 @@ time { white-space: nowrap; color: var(--quiet-text); }
   .button[aria-busy="true"]::after { animation: none; }
 }
 `;
+
+/** A style sheet of a text, for a shadow root. */
+export function styleSheet(text: string): CSSStyleSheet {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(text);
+  return sheet;
+}

@@ -10,6 +10,7 @@
  * constructed, which every content security policy allows.
  */
 import { h, render } from 'preact';
+import { styleSheet } from '../../../ui/src/stylesheet.ts';
 import { Stage, type Surroundings } from '../session/stage.ts';
 import type { ChoiceReader, JsonObject, ShownPage, Transport } from '../transport.ts';
 import { WORDS, type Words } from '../words.ts';
@@ -22,13 +23,6 @@ export type Theme = 'light' | 'dark' | 'auto';
 const Base = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
 
 let sheet: CSSStyleSheet | undefined;
-function styleSheet(): CSSStyleSheet {
-  if (sheet === undefined) {
-    sheet = new CSSStyleSheet();
-    sheet.replaceSync(STYLESHEET);
-  }
-  return sheet;
-}
 
 export class AnnexComponent extends Base {
   static readonly observedAttributes = ['component-id'];
@@ -147,7 +141,8 @@ export class AnnexComponent extends Base {
   connectedCallback(): void {
     if (this.shadowRoot === null) {
       const root = this.attachShadow({ mode: 'open', delegatesFocus: false });
-      root.adoptedStyleSheets = [styleSheet()];
+      sheet ??= styleSheet(STYLESHEET);
+      root.adoptedStyleSheets = [sheet];
     }
     this.reload();
   }
