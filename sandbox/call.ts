@@ -13,7 +13,7 @@ import { IsolateStreams, OWN_STREAM } from './isolate-streams.ts';
 import type { Outbound } from './outbound.ts';
 import { WHOLE_LENGTH_MAX } from './outbound-buffered.ts';
 import type { PendingFetches, Stored } from './pending-fetches.ts';
-import { framesOf, isErrorLike, type Place, placeBehind } from './web/console/error-stack.ts';
+import { type CallSite, framesOf, isErrorLike, placeBehind } from './web/console/error-stack.ts';
 import { formatError } from './web/console/format-error.ts';
 import type { CallJobs } from './web/crypto/job-port.ts';
 import { DOMException } from './web/dom-exception.ts';
@@ -122,7 +122,7 @@ export interface Timer {
   /** Whether it counts as work that is dropped if the call ends before. */
   readonly isWork: boolean;
   /** Where the script has set it, if that was recorded. */
-  readonly place: Place | undefined;
+  readonly place: CallSite | undefined;
 }
 
 export class Calls {
@@ -245,7 +245,7 @@ export class Calls {
   }
 
   /** The place that called this function, as long as places are recorded. */
-  placeBehind(called: Function): Place | undefined {
+  placeBehind(called: Function): CallSite | undefined {
     if (this.#placesLeft === 0) return undefined;
     this.#placesLeft -= 1;
     return placeBehind(called);
@@ -442,14 +442,14 @@ export class Calls {
 interface Counted {
   readonly count: number;
   /** Of the first. */
-  readonly place: Place | undefined;
+  readonly place: CallSite | undefined;
 }
 
 const NONE: Counted = { count: 0, place: undefined };
 
 /** Timers that count as work, with the place of the first. */
 function unfinishedTimers(timers: Map<number, Timer>): Counted {
-  const found = { count: 0, place: undefined as Place | undefined };
+  const found = { count: 0, place: undefined as CallSite | undefined };
   mapForEach(timers, (timer) => {
     if (!timer.isWork) return;
     if (found.count === 0) found.place = timer.place;

@@ -6,7 +6,7 @@
  *
  * Counts inside the isolate, because each fetch beyond would already hold memory outside its heap.
  */
-import type { Place } from './web/console/error-stack.ts';
+import type { CallSite } from './web/console/error-stack.ts';
 import type { OutgoingRequest } from './web/fetch/request.ts';
 import type { Response } from './web/fetch/response.ts';
 import { abort } from './web/lazy.ts';
@@ -29,7 +29,7 @@ export interface PendingFetch<Answer = Response> {
    */
   readonly ofScript: boolean;
   /** Where the script has called `fetch`, if that was recorded. */
-  readonly place: Place | undefined;
+  readonly place: CallSite | undefined;
 }
 
 /** A fetch in the queue. */
@@ -90,8 +90,8 @@ export class PendingFetches<Answer = Response> {
   }
 
   /** Fetches of the script without an answer, with the place of the first. */
-  unanswered(): { count: number; place: Place | undefined } {
-    const found = { count: 0, place: undefined as Place | undefined };
+  unanswered(): { count: number; place: CallSite | undefined } {
+    const found = { count: 0, place: undefined as CallSite | undefined };
     mapForEach(this.pending, ({ ofScript, place }) => {
       if (!ofScript) return;
       if (found.count === 0) found.place = place;

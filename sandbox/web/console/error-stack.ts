@@ -45,11 +45,11 @@ export function readStack(error: object): string {
 }
 
 /** A position in the script. Its text is made when it is read. */
-export type Place = object;
+export type CallSite = object;
 
 /** The place that called this function. */
-export function placeBehind(called: Function): Place {
-  const place = objectCreate(null) as Place;
+export function placeBehind(called: Function): CallSite {
+  const place = objectCreate(null) as CallSite;
   captureStackTrace(place, called);
   return place;
 }
@@ -57,7 +57,7 @@ export function placeBehind(called: Function): Place {
 /**
  * The frames of a place, each on a line of its own behind a line break; empty if there are none.
  */
-export function framesOf(place: Place): string {
+export function framesOf(place: CallSite): string {
   const stack = readText(place, 'stack') ?? '';
   return slice(stack, indexOf(`${stack}\n`, '\n'));
 }

@@ -47,7 +47,7 @@ export interface Package {
   readonly imports: Map<string, Set<Package>>;
 }
 
-export interface Place {
+export interface FileInPackage {
   readonly package: Package;
   /** Path in the package's folder. */
   readonly path: string;
@@ -61,7 +61,7 @@ interface ReadFile {
 
 /** Why a file that is there is left out; or a package, by its path without links. */
 export type Refusal =
-  | { readonly place: Place; readonly why: Exclusion | 'leaves' }
+  | { readonly place: FileInPackage; readonly why: Exclusion | 'leaves' }
   | { readonly folder: string; readonly why: 'foreign' };
 
 export class DiskTree implements Exclude<FileTree, ReadonlyMap<string, Uint8Array>> {
@@ -158,7 +158,7 @@ export class DiskTree implements Exclude<FileTree, ReadonlyMap<string, Uint8Arra
   }
 
   /** The package that a path belongs to, for the present importer; undefined outside of all. */
-  locate(path: string): Place | undefined {
+  locate(path: string): FileInPackage | undefined {
     let folder = path;
     for (let found = IN_PACKAGE.exec(folder); found !== null; found = IN_PACKAGE.exec(folder)) {
       const [, prefix = ''] = found;
@@ -177,7 +177,7 @@ export class DiskTree implements Exclude<FileTree, ReadonlyMap<string, Uint8Arra
   }
 
   /** Reads a file and remembers it; undefined where there is none, or where it is left out. */
-  read(place: Place): Uint8Array | undefined {
+  read(place: FileInPackage): Uint8Array | undefined {
     const { package: owner, path } = place;
     const known = owner.files.get(path);
     if (known !== undefined) return known.bytes;
@@ -190,7 +190,7 @@ export class DiskTree implements Exclude<FileTree, ReadonlyMap<string, Uint8Arra
     return typeof read === 'object' ? read.bytes : undefined;
   }
 
-  #allowed(place: Place, whole: string, size: number): ReadFile | 'absent' | undefined {
+  #allowed(place: FileInPackage, whole: string, size: number): ReadFile | 'absent' | undefined {
     const { package: owner, path } = place;
     const real = this.#realPath(whole);
     const inside = real === undefined || path.startsWith('../') ? undefined : inFolder(owner.folder, real);
@@ -254,7 +254,7 @@ export class DiskTree implements Exclude<FileTree, ReadonlyMap<string, Uint8Arra
 }
 
 /** Path of a place as the resolver writes it. */
-export const pathOf = ({ package: { folder }, path }: Place): string => `${folder}/${path}`;
+export const pathOf = ({ package: { folder }, path }: FileInPackage): string => `${folder}/${path}`;
 
 /** A name for messages: that of the package's folder. */
 export const nameOf = ({ folder }: Package): string => IN_PACKAGE.exec(folder)?.[2] ?? basename(folder);
@@ -263,7 +263,7 @@ function inFolder(folder: string, path: string): string | undefined {
   return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : undefined;
 }
 
-const placeIn = (found: Package | Refusal | undefined, path: string): Place | undefined =>
+const placeIn = (found: Package | Refusal | undefined, path: string): FileInPackage | undefined =>
   found === undefined || 'why' in found ? undefined : { package: found, path };
 
 function isEmpty(folder: string): boolean {

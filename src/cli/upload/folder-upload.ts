@@ -17,7 +17,7 @@ import { takesRequests } from '../../model/manifest/worker.ts';
 import { readYaml, YAML_BYTES_MAX } from '../../model/manifest/yaml-source.ts';
 import { type Problem, problem } from '../../model/problem.ts';
 import { readGiven, readInside, realPath } from '../../real-files.ts';
-import { DiskTree, nameOf, type Place, pathOf, toDisk } from './disk-tree.ts';
+import { DiskTree, type FileInPackage, nameOf, pathOf, toDisk } from './disk-tree.ts';
 import { exclusionBy, IGNORE_FILE, isSecretFile } from './never-uploaded.ts';
 import { folderFault, isOfHome, manifestFault } from './package-reach.ts';
 import { type FoundImport, importProblem, type Reached, reachFiles } from './reach-files.ts';
@@ -231,12 +231,12 @@ function readNamed(tree: DiskTree, folder: string, manifestFile: string, read: R
 interface PlacedFiles {
   readonly files: Map<string, UploadedFile>;
   /** Path in the upload → the file of a package that it is. */
-  readonly places: ReadonlyMap<string, Place>;
+  readonly places: ReadonlyMap<string, FileInPackage>;
 }
 
 function filesOf(layout: PackageLayout): PlacedFiles {
   const files = new Map<string, UploadedFile>();
-  const places = new Map<string, Place>();
+  const places = new Map<string, FileInPackage>();
   for (const [folder, owner] of layout) {
     for (const [path, { bytes, real }] of owner.files) {
       const place = { package: owner, path };

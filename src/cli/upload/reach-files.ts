@@ -19,9 +19,9 @@ import { type Problem, problem } from '../../model/problem.ts';
 import { nearest } from '../../model/spelling-hint.ts';
 import {
   type DiskTree,
+  type FileInPackage,
   nameOf,
   type Package,
-  type Place,
   pathOf,
   type Refusal,
   toDisk,
@@ -37,9 +37,9 @@ const MODE = 'production';
 /** An import and what it leads to, to be found again in the upload. */
 export interface FoundImport {
   readonly specifier: string;
-  readonly importer: Place;
+  readonly importer: FileInPackage;
   readonly kind: 'import' | 'require';
-  readonly target: Place;
+  readonly target: FileInPackage;
   /** The `tsconfig.json` that said so. */
   readonly by?: Tsconfig;
 }
@@ -47,7 +47,7 @@ export interface FoundImport {
 /** An import that leads nowhere. */
 interface ImportFault {
   readonly specifier: string;
-  readonly importer: Place;
+  readonly importer: FileInPackage;
   /** Absent where esbuild made the import itself, for JSX. */
   readonly location?: Location;
   readonly message: string;
@@ -106,7 +106,7 @@ const reachingFiles = (tree: DiskTree, imports: FoundImport[]): Plugin => ({
       const found = resolveMapped(tree, path, importer, manner);
       if ('empty' in found) return { path: EMPTY, namespace: EMPTY };
       if ('node' in found) return { path, external: true };
-      const from: Place = { package: owner, path: importer.slice(owner.folder.length + 1) };
+      const from: FileInPackage = { package: owner, path: importer.slice(owner.folder.length + 1) };
       const target = 'path' in found ? tree.locate(found.path) : undefined;
       const importable = target && loaderOf(target.path, attributes['type']) !== undefined;
       const file = { path: importer, source: owner.files.get(from.path)?.bytes };
@@ -151,7 +151,7 @@ const packageIn = ({ packages }: DiskTree, namespace: string): Package | undefin
   namespace.startsWith(PACKAGE) ? packages[Number(namespace.slice(PACKAGE.length))] : undefined;
 
 /** The fault as a message of esbuild, which adds its location. */
-function faultOf(tree: DiskTree, specifier: string, importer: Place, found: Resolution) {
+function faultOf(tree: DiskTree, specifier: string, importer: FileInPackage, found: Resolution) {
   const { fault, hint } =
     'fault' in found ? found : { fault: `"${specifier}" is not in the folder.`, hint: '' };
   const refused = tree.refused[0];
@@ -177,7 +177,7 @@ interface Words {
 }
 
 /** @param fileOf path in the upload of a file */
-export function importProblem(fault: ImportFault, fileOf: (place: Place) => string): Problem {
+export function importProblem(fault: ImportFault, fileOf: (place: FileInPackage) => string): Problem {
   const { importer, location, refused } = fault;
   const { message, hint } = refused === undefined ? wordsOf(fault) : refusalWords(refused, fault.specifier);
   const at = location && { line: location.line, column: location.column + 1 };
@@ -227,7 +227,7 @@ function wordsOf(fault: ImportFault): Words {
   return { message: `The package "${name}" is not installed.`, hint: installHint(name, importer.package) };
 }
 
-function relativeWords(specifier: string, importer: Place): Words {
+function relativeWords(specifier: string, importer: FileInPackage): Words {
   const wanted = posix.join(posix.dirname(pathOf(importer)), specifier);
   const { folder, id } = importer.package;
   if (!wanted.startsWith(`${folder}/`) && wanted !== folder) {

@@ -7,7 +7,7 @@ import type { CellProcess } from './cell-process.ts';
 export type PlaceKind = 'shared' | 'heavy' | 'trial' | 'quarantine';
 
 /** A place for a cell: it outlives the process in it. */
-export class Place {
+export class CellPlace {
   readonly kind: PlaceKind;
   /** Absent where the cell is started on demand and not needed. */
   cell: CellProcess | undefined;

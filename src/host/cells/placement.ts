@@ -10,7 +10,7 @@
  * `calls/heavy-installations.ts` finds heavy installations; where there are none, placing costs one
  * hash.
  */
-import { Place, type PlaceKind } from './cell-place.ts';
+import { CellPlace, type PlaceKind } from './cell-place.ts';
 import { type Origin, Quarantine } from './quarantine.ts';
 import type { Suspicion } from './suspicion.ts';
 
@@ -25,14 +25,14 @@ export interface PlacementDeps {
 
 export class Placement {
   readonly #deps: PlacementDeps;
-  readonly shared: readonly Place[];
+  readonly shared: readonly CellPlace[];
   /** Places whose cells are started on demand. */
-  readonly apart: readonly Place[];
-  readonly #heavy = new Place('heavy');
-  readonly #trials: readonly Place[];
+  readonly apart: readonly CellPlace[];
+  readonly #heavy = new CellPlace('heavy');
+  readonly #trials: readonly CellPlace[];
   readonly #quarantine: Quarantine;
   /** The place of each suspect. */
-  readonly #trialOf = new Map<string, Place>();
+  readonly #trialOf = new Map<string, CellPlace>();
 
   constructor(deps: PlacementDeps) {
     this.#deps = deps;
@@ -43,7 +43,7 @@ export class Placement {
   }
 
   /** @param origin organization and integration of the installation, where they are known */
-  placeOf(tenant: string, origin?: Origin): Place {
+  placeOf(tenant: string, origin?: Origin): CellPlace {
     const { suspicion, isHeavy } = this.#deps;
     if (!suspicion.idle) {
       if (suspicion.isGuilty(tenant)) return this.#quarantine.placeOf(tenant, origin);
@@ -64,17 +64,17 @@ export class Placement {
   }
 
   /** The place was not needed for a while: other installations may have it. */
-  vacate(place: Place): void {
+  vacate(place: CellPlace): void {
     this.#quarantine.vacate(place);
   }
 
-  #sharedFor(tenant: string): Place {
+  #sharedFor(tenant: string): CellPlace {
     const place = this.shared[hash(tenant) % this.shared.length];
     if (place === undefined) throw new Error('A pool has at least one cell.');
     return place;
   }
 
-  #trialFor(tenant: string): Place {
+  #trialFor(tenant: string): CellPlace {
     const known = this.#trialOf.get(tenant);
     if (known !== undefined) return known;
     const load = new Map(this.#trials.map((place) => [place, 0]));
@@ -90,8 +90,8 @@ export class Placement {
   }
 }
 
-const places = (kind: PlaceKind, count: number): Place[] =>
-  Array.from({ length: count }, () => new Place(kind));
+const places = (kind: PlaceKind, count: number): CellPlace[] =>
+  Array.from({ length: count }, () => new CellPlace(kind));
 
 /** FNV-1a: ids are random already, so a cheap hash spreads them as well as a strong one. */
 function hash(tenant: string): number {

@@ -13,7 +13,7 @@ import type { CellBuild } from '../launch/cell-build.ts';
 import type { CellLauncher } from '../launch/cell-launch.ts';
 import type { CellDeath, DeathReason } from './cell-death.ts';
 import { PING_EVERY_MS } from './cell-heartbeat.ts';
-import type { Place } from './cell-place.ts';
+import type { CellPlace } from './cell-place.ts';
 import { type CellOwner, CellProcess, type InspectCell } from './cell-process.ts';
 import type { InFlightTask } from './in-flight-task.ts';
 import { Placement } from './placement.ts';
@@ -174,7 +174,7 @@ export class Pool {
     if (this.#alive.size > 0) await within(STOP_MS, this.#allEnded.promise);
   }
 
-  #start(place: Place): CellProcess {
+  #start(place: CellPlace): CellProcess {
     const { inspect } = this.#deps;
     const cell = this.#launch({
       yielding: place.kind === 'heavy',
@@ -230,7 +230,7 @@ export class Pool {
   }
 
   /** Ends a cell that is started on demand and was not needed for a while. */
-  #retireIdle(place: Place, now: number): void {
+  #retireIdle(place: CellPlace, now: number): void {
     const { cell } = place;
     if (cell === undefined) return;
     if (cell.inFlight > 0 || cell.tasks > place.tasks) {
@@ -246,7 +246,7 @@ export class Pool {
   }
 
   /** Lets the next call of a place start a fresh cell; the last one finishes its calls. */
-  #drain(place: Place): void {
+  #drain(place: CellPlace): void {
     place.stale = false;
     const { cell } = place;
     place.cell = undefined;
@@ -255,7 +255,7 @@ export class Pool {
     setTimeout(() => cell.kill('was not needed any more', 'retired'), this.#deps.limits.callWallMs).unref();
   }
 
-  #replaceUnwell(place: Place, cell: CellProcess, how: string, suspects: readonly string[]): void {
+  #replaceUnwell(place: CellPlace, cell: CellProcess, how: string, suspects: readonly string[]): void {
     if (this.#stopping || place.cell !== cell) return;
     this.#deps.events.cellUnwell(how);
     this.#blame(cell, suspects);
@@ -268,7 +268,7 @@ export class Pool {
     setTimeout(() => cell.kill(how, 'stuck'), this.#deps.limits.callWallMs).unref();
   }
 
-  #exited(place: Place, cell: CellProcess, how: string, death: CellDeath): void {
+  #exited(place: CellPlace, cell: CellProcess, how: string, death: CellDeath): void {
     this.#draining.delete(cell);
     this.#retiring.delete(cell);
     this.#died(cell, how, death);
@@ -312,7 +312,7 @@ export class Pool {
   /**
    * Replaces a dead cell: at once where it had been ready, otherwise after a back-off that doubles.
    */
-  #revive(place: Place, dead: CellProcess, atOnce: boolean): void {
+  #revive(place: CellPlace, dead: CellProcess, atOnce: boolean): void {
     place.failedStarts = atOnce ? 0 : place.failedStarts + 1;
     if (atOnce) return this.#renew(place);
     const backOffMs = Math.min(RESTART_MS_MIN * 2 ** (place.failedStarts - 1), RESTART_MS_MAX);
@@ -322,7 +322,7 @@ export class Pool {
   }
 
   /** Starts the next cell of a shared place; any other is started with its next call. */
-  #renew(place: Place): void {
+  #renew(place: CellPlace): void {
     place.cell = undefined;
     if (place.kind === 'shared' && !this.#stopping) this.#start(place);
   }

@@ -8,7 +8,7 @@
  * calm ones and not with one that crashes at every call. Attack: a few guilty installations hold
  * every place, and an innocent one that needs one is refused everything.
  */
-import type { Place } from './cell-place.ts';
+import type { CellPlace } from './cell-place.ts';
 import type { Suspicion } from './suspicion.ts';
 
 /** The organization that owns an installation, and the integration whose code it runs. */
@@ -19,22 +19,22 @@ export interface Origin {
 
 interface Resident {
   readonly origin: Origin | undefined;
-  place: Place;
+  place: CellPlace;
 }
 
 export class Quarantine {
-  readonly places: readonly Place[];
+  readonly places: readonly CellPlace[];
   readonly #suspicion: Pick<Suspicion, 'isGuilty' | 'diedAt'>;
   readonly #residents = new Map<string, Resident>();
 
   /** @param places at least one */
-  constructor(places: readonly Place[], suspicion: Pick<Suspicion, 'isGuilty' | 'diedAt'>) {
+  constructor(places: readonly CellPlace[], suspicion: Pick<Suspicion, 'isGuilty' | 'diedAt'>) {
     this.places = places;
     this.#suspicion = suspicion;
   }
 
   /** The place of a guilty installation. */
-  placeOf(tenant: string, origin: Origin | undefined): Place {
+  placeOf(tenant: string, origin: Origin | undefined): CellPlace {
     const known = this.#residents.get(tenant);
     if (known !== undefined) return known.place;
     for (const id of this.#residents.keys()) if (!this.#suspicion.isGuilty(id)) this.#residents.delete(id);
@@ -44,16 +44,16 @@ export class Quarantine {
   }
 
   /** The place was not needed for a while: other installations may have it. */
-  vacate(place: Place): void {
+  vacate(place: CellPlace): void {
     for (const [id, resident] of this.#residents) if (resident.place === place) this.#residents.delete(id);
   }
 
   /**
    * The emptiest place of its organization and integration, where these hold as many as they may.
    */
-  #ownShare(origin: Origin | undefined): Place | undefined {
+  #ownShare(origin: Origin | undefined): CellPlace | undefined {
     if (origin === undefined) return undefined;
-    const own = new Set<Place>();
+    const own = new Set<CellPlace>();
     for (const { origin: other, place } of this.#residents.values())
       if (other?.organization === origin.organization || other?.integration === origin.integration)
         own.add(place);
@@ -61,12 +61,12 @@ export class Quarantine {
     return least([...own], (place) => this.#residentsOf(place).length);
   }
 
-  #free(): Place | undefined {
+  #free(): CellPlace | undefined {
     return this.places.find((place) => this.#residentsOf(place).length === 0);
   }
 
-  #moveTogether(): Place {
-    const calmest = (places: readonly Place[]) => least(places, (place) => this.#diedAt(place));
+  #moveTogether(): CellPlace {
+    const calmest = (places: readonly CellPlace[]) => least(places, (place) => this.#diedAt(place));
     const kept = calmest(this.places);
     if (kept === undefined) throw new Error('A quarantine has at least one place.');
     const freed = calmest(this.places.filter((place) => place !== kept));
@@ -80,14 +80,14 @@ export class Quarantine {
     return freed;
   }
 
-  #diedAt(place: Place): number {
+  #diedAt(place: CellPlace): number {
     return Math.max(0, ...this.#residentsOf(place).map((id) => this.#suspicion.diedAt(id)));
   }
 
-  #residentsOf(place: Place): string[] {
+  #residentsOf(place: CellPlace): string[] {
     return [...this.#residents].filter(([, resident]) => resident.place === place).map(([id]) => id);
   }
 }
 
-const least = (places: readonly Place[], weight: (place: Place) => number): Place | undefined =>
+const least = (places: readonly CellPlace[], weight: (place: CellPlace) => number): CellPlace | undefined =>
   places.toSorted((one, other) => weight(one) - weight(other))[0];

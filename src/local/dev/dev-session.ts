@@ -36,7 +36,7 @@ export const SAMPLE_SPACE = 'sample-space';
 const SAMPLE_SITE = 'sample-site';
 
 /** The installation itself, or the sample space or site in it. */
-export type Place = keyof typeof PLACE_PATHS;
+export type ConfigurationLevel = keyof typeof PLACE_PATHS;
 const PLACE_PATHS = { account: '', space: `/spaces/${SAMPLE_SPACE}`, site: `/sites/${SAMPLE_SITE}` } as const;
 
 export interface DevInput extends FolderInput, SecretInput {
@@ -151,7 +151,7 @@ export class DevSession {
   }
 
   /** Path of the routes of a place. @throws Error where nothing is live */
-  path(place: Place = 'account'): string {
+  path(place: ConfigurationLevel = 'account'): string {
     if (this.#live === undefined) throw new Error('No version is live yet.');
     const { integration, installation } = this.#live;
     return `${targetPath({ integration, id: installation.id })}${PLACE_PATHS[place]}`;
@@ -187,19 +187,19 @@ function hashOf({ upload, folder }: PreparedUpload, { values }: SecretValues): s
 }
 
 /** Places in which an integration is installed. */
-export const placesOf = ({ target }: Manifest): readonly Place[] => {
+export const placesOf = ({ target }: Manifest): readonly ConfigurationLevel[] => {
   const inside = (['space', 'site'] as const).filter((place) => target === 'all' || target === place);
   return ['account', ...inside];
 };
 
 /** Places whose settings the manifest declares, in which it is installed. */
-export const configuredPlaces = (manifest: Manifest): readonly Place[] =>
+export const configuredPlaces = (manifest: Manifest): readonly ConfigurationLevel[] =>
   placesOf(manifest).filter((place) => manifest.configurations[place] !== undefined);
 
 /** A component that the manifest names, and where it is shown. */
 interface PlacedComponent {
   readonly id: string;
-  readonly place: Place;
+  readonly place: ConfigurationLevel;
 }
 
 /** Components that the manifest names: blocks, which belong to a space, and configurations. */

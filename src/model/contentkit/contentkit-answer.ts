@@ -11,7 +11,7 @@ import {
   type DrawingWarnings,
   Findings,
   meant,
-  type Place,
+  type TreePosition,
 } from './contentkit-problem.ts';
 import { DATA_DEPTH_MAX, isDeeper, isObject, type JsonObject } from './contentkit-values-check.ts';
 
@@ -91,7 +91,7 @@ const wrong = (message: string): ReadRendering => ({ ok: false, problems: [{ pat
 function knownMembers(answer: JsonObject, known: readonly string[], findings: Findings): JsonObject {
   const members: Record<string, unknown> = {};
   for (const key of Object.keys(answer)) {
-    const at: Place = { key };
+    const at: TreePosition = { key };
     if (!known.includes(key))
       findings.drop(at, `is unknown; there are ${known.join(', ')}`, () => meant(key, known));
     else if (key !== 'element' && isDeeper(answer[key], DATA_DEPTH_MAX))

@@ -13,8 +13,8 @@ import {
   type DrawingWarnings,
   Findings,
   meant,
-  type Place,
   quoted,
+  type TreePosition,
 } from './contentkit-problem.ts';
 import { VALUES } from './contentkit-values.ts';
 import {
@@ -51,14 +51,14 @@ export function checkDrawing(element: unknown): CheckedDrawing {
   return { ok: true, element: checked as JsonObject, warnings };
 }
 
-const ROOT: Place = { key: 'element' };
+const ROOT: TreePosition = { key: 'element' };
 
 /**
  * How many elements a place is inside of. Attack: ten thousand elements below sixty that are each
  * in sixty nested lists. The walk up ends at the nearest element, which stores its depth.
  */
-function depthAt(at: Place): number {
-  let place: Place | undefined = at;
+function depthAt(at: TreePosition): number {
+  let place: TreePosition | undefined = at;
   while (place !== undefined && place.depth === undefined) place = place.parent;
   return place?.depth ?? 0;
 }
@@ -129,7 +129,7 @@ function elementCheck(names: readonly string[], place: 'listed' | 'required'): C
     const tag = value['type'];
     const kind = KINDS.get(tag);
     const depth = depthAt(at);
-    const inside: Place = { ...at, tag, depth: depth + 1 };
+    const inside: TreePosition = { ...at, tag, depth: depth + 1 };
     if (kind === undefined || !allowed.has(tag)) {
       const text = kind === undefined ? 'there is no such element' : misplaced;
       const hint = () =>
@@ -153,14 +153,14 @@ const DEEPER = `is nested deeper than ${DRAWING_DEPTH_MAX}`;
  * Counts an element with what it opens, or a text. Attack: a million elements, all checked although
  * the bound is passed: the check stops here.
  */
-function isTooMany(findings: Findings, at: Place, elements = 1): boolean {
+function isTooMany(findings: Findings, at: TreePosition, elements = 1): boolean {
   findings.elements += elements;
   if (findings.elements <= DRAWING_ELEMENTS_MAX) return false;
   stopAt(at, findings);
   return true;
 }
 
-function stopAt(at: Place, findings: Findings): void {
+function stopAt(at: TreePosition, findings: Findings): void {
   findings.refuse(at, `is one too many: there are more than ${DRAWING_ELEMENTS_MAX} elements and texts`);
   findings.stopped = true;
 }
@@ -173,7 +173,7 @@ function hintOfPlace(name: string): string | undefined {
   return `<${name}> stands in ${alternatives(parents.map(([parent]) => `<${parent}>`))}.`;
 }
 
-function checkedElement(value: JsonObject, kind: Kind, at: Place, findings: Findings): JsonObject {
+function checkedElement(value: JsonObject, kind: Kind, at: TreePosition, findings: Findings): JsonObject {
   const checked: Record<string, unknown> = { type: value['type'] };
   if (kind.hasChildren) checked['children'] = [];
   for (const key of Object.keys(value)) {
@@ -181,7 +181,7 @@ function checkedElement(value: JsonObject, kind: Kind, at: Place, findings: Find
     const given = value[key];
     // An attribute that is null is not there.
     if (key === 'type' || given === null) continue;
-    const place: Place = { parent: at, key };
+    const place: TreePosition = { parent: at, key };
     const check = key === 'children' ? (kind.children ?? noChildren) : kind.attributes.get(key);
     const normal = check?.(given, place, findings);
     if (normal !== undefined) checked[key] = normal;
@@ -236,7 +236,7 @@ const TEXT_HINT = 'Put text into <text>, as it is drawn now.';
 const isNothing = (item: unknown): boolean =>
   item === null || item === undefined || typeof item === 'boolean';
 
-function standAlone(items: readonly unknown[], alone: string, at: Place, findings: Findings): void {
+function standAlone(items: readonly unknown[], alone: string, at: TreePosition, findings: Findings): void {
   if (items.some((item) => isObject(item) && item['type'] === alone))
     findings.add(at, `must be one <${alone}> and nothing beside it, or have none`);
 }
@@ -244,15 +244,15 @@ function standAlone(items: readonly unknown[], alone: string, at: Place, finding
 /** An item of a list, with its place in the original drawing. */
 interface Item {
   readonly item: unknown;
-  readonly place: Place;
+  readonly place: TreePosition;
 }
 
 /**
  * Flattens nested lists; a single value is a list of one. Values that draw nothing are left out.
  */
-function openedList(value: unknown, at: Place, findings: Findings): readonly Item[] {
+function openedList(value: unknown, at: TreePosition, findings: Findings): readonly Item[] {
   const items: Item[] = [];
-  const open = (value: unknown, place: Place, depth: number): void => {
+  const open = (value: unknown, place: TreePosition, depth: number): void => {
     if (!Array.isArray(value)) {
       if (!isNothing(value)) items.push({ item: value, place });
     } else if (depth === DRAWING_DEPTH_MAX) {

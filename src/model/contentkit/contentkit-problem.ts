@@ -34,8 +34,8 @@ export interface DrawingWarnings {
 }
 
 /** A place in the tree, as a linked list: its text is only built for a problem. */
-export interface Place {
-  readonly parent?: Place;
+export interface TreePosition {
+  readonly parent?: TreePosition;
   /** Name of a member, or index in a list; for the root, its name. */
   readonly key: string | number;
   /** Name of the element at this place, if it is one. */
@@ -49,7 +49,7 @@ type MakeHint = () => string | undefined;
 
 /** Something that does not fit, before its text is built. */
 interface Fault {
-  readonly at: Place;
+  readonly at: TreePosition;
   /** The clause after the name of the place, for example `is required`. */
   readonly text: string;
   readonly hint: MakeHint | undefined;
@@ -78,12 +78,12 @@ export class Findings {
   }
 
   /** Something required is absent or does not fit. */
-  add(at: Place, text: string, hint?: MakeHint): undefined {
+  add(at: TreePosition, text: string, hint?: MakeHint): undefined {
     if (!this.full) this.#faults.push({ at, text, hint, isFinal: false });
   }
 
   /** A bound is passed, or a URL is dangerous: the drawing is refused wherever this is. */
-  refuse(at: Place, text: string): undefined {
+  refuse(at: TreePosition, text: string): undefined {
     if (!this.full) this.#faults.push({ at, text, hint: undefined, isFinal: true });
   }
 
@@ -93,7 +93,7 @@ export class Findings {
    * Attack: an element with two hundred thousand unknown attributes. Beyond the bound they are only
    * counted.
    */
-  drop(at: Place, text: string, hint?: MakeHint): undefined {
+  drop(at: TreePosition, text: string, hint?: MakeHint): undefined {
     this.#droppedCount += 1;
     if (this.#dropped.length < DRAWING_WARNINGS_MAX) this.#dropped.push({ at, text, hint, isFinal: false });
   }
@@ -123,7 +123,7 @@ export class Findings {
 
 function problemOf({ at, text, hint }: Fault): DrawingProblem {
   const within: string[] = [];
-  let owner: Place | undefined = at;
+  let owner: TreePosition | undefined = at;
   for (; owner !== undefined && owner.tag === undefined; owner = owner.parent) within.unshift(step(owner));
   const attribute = within.join('').replace(/^\./, '');
   const clause = attribute === '' ? text : `${attribute} ${text}`;
@@ -145,13 +145,13 @@ export function meant(word: string, known: Iterable<string>, shown = (name: stri
 export const quoted = (text: string): string =>
   text.length > QUOTED_CHARS_MAX ? `${text.slice(0, QUOTED_CHARS_MAX)}…` : text;
 
-function pathOf(at: Place): string {
+function pathOf(at: TreePosition): string {
   const steps: string[] = [];
-  let place: Place | undefined = at;
+  let place: TreePosition | undefined = at;
   for (; place !== undefined && steps.length < STEPS_SHOWN_MAX; place = place.parent) steps.push(step(place));
   const path = steps.reverse().join('');
   // Attack: lists in lists in elements in lists, and twenty problems each with a path of 20 KB.
   return place === undefined ? path.replace(/^\./, '') : `…${path}`;
 }
 
-const step = ({ key }: Place): string => (typeof key === 'number' ? `[${key}]` : `.${quoted(key)}`);
+const step = ({ key }: TreePosition): string => (typeof key === 'number' ? `[${key}]` : `.${quoted(key)}`);

@@ -6,7 +6,7 @@
  * passes unchanged, to a bounded depth.
  */
 import type { TSchema } from 'typebox';
-import { type Findings, meant, type Place, quoted } from './contentkit-problem.ts';
+import { type Findings, meant, quoted, type TreePosition } from './contentkit-problem.ts';
 import { isDangerousUrl, PATTERN_WORDS, referred, URL_PATTERNS } from './contentkit-values.ts';
 import { hasPiledMarks, MARKS_MAX } from './drawing-bounds.ts';
 
@@ -15,7 +15,7 @@ import { hasPiledMarks, MARKS_MAX } from './drawing-bounds.ts';
  *
  * @returns the normalised value; undefined where it does not fit, or is left out
  */
-export type Check = (value: unknown, at: Place, findings: Findings) => unknown;
+export type Check = (value: unknown, at: TreePosition, findings: Findings) => unknown;
 
 /**
  * Maximum nesting of free data. Attack: deep data that overflows the stack of the recursive

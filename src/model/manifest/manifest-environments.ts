@@ -8,7 +8,7 @@
  */
 import { type Problem, problem, warning } from '../problem.ts';
 import { excerpt, type Places } from './yaml-fields.ts';
-import type { Place, YamlPath, YamlSource } from './yaml-source.ts';
+import type { SourcePosition, YamlPath, YamlSource } from './yaml-source.ts';
 
 /** The environment of a publish that names none. */
 const DEFAULT_ENVIRONMENT = 'default';
@@ -56,7 +56,7 @@ export function withEnvironment(source: YamlSource, chosen: string | undefined):
   };
 }
 
-function unknown(name: string, known: readonly string[], place: Place): Problem {
+function unknown(name: string, known: readonly string[], place: SourcePosition): Problem {
   const shown = known.slice(0, 10).map((one) => `"${excerpt(one)}"`);
   const message = `The manifest has no environment "${excerpt(name)}".`;
   const hint = shown.length === 0 ? 'Declare it in "envs".' : `Its environments are ${shown.join(', ')}.`;

@@ -38,7 +38,7 @@ import { VISIBILITY_MEANINGS } from './visibility.ts';
 import { checkWebhook, retriesField, WEBHOOK, type WebhookTypes } from './webhook.ts';
 import { absentMembers, checkWorker, ENV_NAME, WORKER } from './worker.ts';
 import { YamlFields } from './yaml-fields.ts';
-import { type Place, readYaml, type YamlPath, type YamlSource } from './yaml-source.ts';
+import { readYaml, type SourcePosition, type YamlPath, type YamlSource } from './yaml-source.ts';
 
 export type { Configuration } from './configuration.ts';
 
@@ -198,7 +198,7 @@ export interface ManifestRules {
 }
 
 /** Finds line and column of a member, for problems found later. */
-export type PlaceOf = (path: YamlPath) => Place;
+export type PlaceOf = (path: YamlPath) => SourcePosition;
 
 export type ParsedManifest =
   | {

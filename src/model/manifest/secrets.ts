@@ -12,7 +12,7 @@ import { limitClause, quantity } from '../limit-met.ts';
 import { limitProblem, type Problem, problem, warning } from '../problem.ts';
 import { nearest } from '../spelling-hint.ts';
 import { type Manifest, SECRET_NAME } from './manifest.ts';
-import type { Place, YamlPath } from './yaml-source.ts';
+import type { SourcePosition, YamlPath } from './yaml-source.ts';
 
 /** Ends at the next expression, so that a text of many beginnings takes linear time. */
 const EXPRESSION = /\$\{\{((?:(?!\$\{\{)[\s\S])*?)\}\}/;
@@ -23,7 +23,7 @@ export interface SecretsRequest {
   /** The `secrets` part: secret name → value. */
   readonly values: ReadonlyMap<string, string>;
   readonly limits: Pick<Limits, 'secretsPerIntegration' | 'secretBytes'>;
-  placeOf(path: YamlPath): Place;
+  placeOf(path: YamlPath): SourcePosition;
 }
 
 export interface ResolvedSecrets {
@@ -91,7 +91,7 @@ const isOtherExpression = (written: string): boolean =>
   EXPRESSION.test(written) && variableOf(written) === undefined;
 
 /** The problem of a secret whose value was neither sent nor stored. */
-export function missingSecret(name: string, written: string, place: Place): Problem {
+export function missingSecret(name: string, written: string, place: SourcePosition): Problem {
   const variable = variableOf(written);
   const hint = `Send its value in the "secrets" part, as "${name}" (curl: -F 'secrets=<secrets.json').`;
   let message = `The secret "${name}" is empty.`;
@@ -102,7 +102,7 @@ export function missingSecret(name: string, written: string, place: Place): Prob
 }
 
 /** The warning about a secret whose stored value differs from the published one, and stays. */
-export function keptSecret(name: string, integration: string, place: Place): Problem {
+export function keptSecret(name: string, integration: string, place: SourcePosition): Problem {
   const hint = `To replace it, publish with the part overwriteSecrets=true, or send PUT /v1/integrations/${integration}/secrets.`;
   return warning(`The secret "${name}" keeps its stored value, which differs from the one in this upload.`, {
     ...place,
@@ -118,7 +118,7 @@ function unresolvedGiven(name: string, given: string): Problem | undefined {
 }
 
 /** The warning about an expression other than a variable: its value is the sent or stored one. */
-function otherExpression(name: string, place: Place): Problem {
+function otherExpression(name: string, place: SourcePosition): Problem {
   const hint =
     'An environment variable is written env.NAME, between the double braces; there are no other expressions.';
   const message = `The secret "${name}" has an expression that is not a variable; its value is the one that is sent or stored.`;

@@ -37,7 +37,7 @@ const KEY_CHARS_SHOWN = 80;
 /** Maximum problems listed for one text. */
 const PROBLEMS_MAX = 50;
 
-export interface Place {
+export interface SourcePosition {
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -54,9 +54,9 @@ export interface YamlSource {
   readonly value: unknown;
   readonly problems: readonly Problem[];
   /** Start of a value; for a missing value, the start of its nearest ancestor. */
-  placeOf(path: YamlPath): Place;
+  placeOf(path: YamlPath): SourcePosition;
   /** Start of the key of a value. */
-  keyPlaceOf(path: YamlPath): Place;
+  keyPlaceOf(path: YamlPath): SourcePosition;
   /**
    * Text of a number, `true` or `false` as it is written: `3.10`, which JSON has as 3.1. The value
    * holds the text from then on, for a process that checks the same value later.
@@ -118,7 +118,7 @@ class Walk implements YamlSource {
     return this;
   }
 
-  placeOf(path: YamlPath): Place {
+  placeOf(path: YamlPath): SourcePosition {
     for (let length = path.length; length > 0; length -= 1) {
       const offset = this.#values.get(pointer(path.slice(0, length)));
       if (offset !== undefined) return this.#place(offset);
@@ -126,7 +126,7 @@ class Walk implements YamlSource {
     return this.#place(this.#values.get(pointer([])) ?? 0);
   }
 
-  keyPlaceOf(path: YamlPath): Place {
+  keyPlaceOf(path: YamlPath): SourcePosition {
     const offset = this.#keys.get(pointer(path));
     return offset === undefined ? this.placeOf(path) : this.#place(offset);
   }
@@ -206,7 +206,7 @@ class Walk implements YamlSource {
     return Object.fromEntries(entries);
   }
 
-  #place(offset: number): Place {
+  #place(offset: number): SourcePosition {
     let line = 0;
     // Binary search for the last line that begins at or before the offset.
     for (let beyond = this.#lineStarts.length; beyond - line > 1; ) {

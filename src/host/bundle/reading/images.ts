@@ -27,7 +27,7 @@ import {
   STATIC_FILES_MAX,
   staticPathIn,
 } from '../../../model/manifest/static-files.ts';
-import type { Place } from '../../../model/manifest/yaml-source.ts';
+import type { SourcePosition } from '../../../model/manifest/yaml-source.ts';
 import { type Problem, problem, warning } from '../../../model/problem.ts';
 
 const KIB = 1024;
@@ -137,7 +137,7 @@ export function assetFault(content: Uint8Array): string | undefined {
   return isShown(read) ? undefined : `has ${read.width} × ${read.height} pixels`;
 }
 
-function absent(path: string, files: ReadonlyMap<string, Uint8Array>, place: Place): Problem {
+function absent(path: string, files: ReadonlyMap<string, Uint8Array>, place: SourcePosition): Problem {
   const hint = absentHint(path, files) ?? 'Upload it with the code.';
   return problem(`The image "${path}" is not among the uploaded files.`, { ...place, hint });
 }
@@ -162,7 +162,7 @@ const WANTED = {
   },
 } as const;
 
-function imageProblems({ kind, path }: ManifestImage, content: Uint8Array, place: Place): Problem[] {
+function imageProblems({ kind, path }: ManifestImage, content: Uint8Array, place: SourcePosition): Problem[] {
   const { name, bytes, bytesMax, isShape, shape, hint } = WANTED[kind];
   if (content.byteLength > bytesMax) return [tooLarge(path, content, bytesMax, place)];
   const read = readImage(content);
@@ -188,7 +188,7 @@ function imageProblems({ kind, path }: ManifestImage, content: Uint8Array, place
   return warnings;
 }
 
-const tooLarge = (path: string, content: Uint8Array, max: number, place: Place): Problem =>
+const tooLarge = (path: string, content: Uint8Array, max: number, place: SourcePosition): Problem =>
   problem(
     `The image "${path}" has ${content.byteLength} bytes; at most ${max / KIB} KiB are allowed.`,
     place,

@@ -5,12 +5,12 @@
 import { type Annex, AnnexError } from '../../../../packages/client/src/index.ts';
 import type { DevEvent } from '../dev-event.ts';
 import {
+  type ConfigurationLevel,
   componentsOf,
   configuredPlaces,
   type DevSession,
   eventsOf,
   type Live,
-  type Place,
   placesOf,
   postEvent,
   SAMPLE_SPACE,
@@ -221,7 +221,8 @@ async function formAnswer(
 }
 
 /** The place that the page names; the installation itself where it names none. */
-const placeOf = (place: unknown): Place => (place === 'space' || place === 'site' ? place : 'account');
+const placeOf = (place: unknown): ConfigurationLevel =>
+  place === 'space' || place === 'site' ? place : 'account';
 
 /** Differs after each edit of the installation, by anyone. */
 async function revisionOf(annex: Annex, paths: readonly string[]): Promise<{ revision: string }> {
