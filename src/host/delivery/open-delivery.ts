@@ -19,6 +19,7 @@ import { RecipientResolver } from './accept/recipients.ts';
 import { TaskAcceptance } from './accept/task-acceptance.ts';
 import { TestEvents } from './accept/test-events.ts';
 import { Attempts } from './attempts.ts';
+import { DeliveryActions } from './delivery-actions.ts';
 import {
   deliveryMetrics,
   eventTypeMetrics,
@@ -26,7 +27,6 @@ import {
   scheduleMetrics,
   webhookMetrics,
 } from './delivery-metrics.ts';
-import { DeliveryOrders } from './delivery-orders.ts';
 import { DeliveryWorker } from './delivery-worker.ts';
 import { HandlerDelivery } from './handler-delivery.ts';
 import { LifecycleWorker } from './lifecycle/lifecycle-worker.ts';
@@ -149,7 +149,7 @@ function deliveryWorker(deps: DeliveryDeps): DeliveryWorker {
 export interface IntakeDeps {
   readonly store: Pick<
     Store,
-    'changes' | 'subscriberRows' | 'eventOutbox' | 'taskOutbox' | 'deliveryOrderRows' | 'schedules'
+    'changes' | 'subscriberRows' | 'eventOutbox' | 'taskOutbox' | 'deliveryActionRows' | 'schedules'
   >;
   /** Receives the deliveries that are pending after a commit. */
   readonly worker: Pick<DeliveryWorker, 'add' | 'addLater'>;
@@ -164,7 +164,7 @@ export interface IntakeDeps {
 export interface DeliveryIntake {
   readonly acceptance: EventAcceptance;
   readonly taskAcceptance: TaskAcceptance;
-  readonly deliveryOrders: DeliveryOrders;
+  readonly deliveryActions: DeliveryActions;
   readonly testEvents: TestEvents;
   /** `Schedules.beginNow`; the delivery is in turn at once. */
   readonly runSchedule: Schedules['beginNow'];
@@ -179,7 +179,7 @@ export interface DeliveryIntake {
  */
 export function openIntake(deps: IntakeDeps): DeliveryIntake {
   const { store, worker, limits, wallNow, randomBytes } = deps;
-  const { changes, subscriberRows, eventOutbox: outbox, deliveryOrderRows: rows } = store;
+  const { changes, subscriberRows, eventOutbox: outbox, deliveryActionRows: rows } = store;
   const recipients = new RecipientResolver(subscriberRows, (error) =>
     deps.onError(error, 'A row is damaged, and its target was left out of the recipients of events.'),
   );
@@ -190,7 +190,7 @@ export function openIntake(deps: IntakeDeps): DeliveryIntake {
   return {
     acceptance,
     taskAcceptance: new TaskAcceptance({ outbox: store.taskOutbox, worker, limits, wallNow, randomBytes }),
-    deliveryOrders: new DeliveryOrders({ rows, worker, limits }),
+    deliveryActions: new DeliveryActions({ rows, worker, limits }),
     testEvents: new TestEvents({ acceptance, limits, randomBytes, wallNow }),
     async runSchedule(target, schedule, by) {
       const begun = await store.schedules.beginNow(target, schedule, by);

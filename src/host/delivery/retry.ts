@@ -168,7 +168,7 @@ export function resultOf({ end }: DeliveryOutcome): AttemptResult | undefined {
 /** Leaves out the other members of a delivery. */
 const budgetOf = ({ retries, unknowns, faults }: Budget): Budget => ({ retries, unknowns, faults });
 
-/** What the end of an attempt says of its endpoint: none if the platform or an order ended it. */
+/** What the end of an attempt says of its endpoint: none if the platform or a person ended it. */
 export function signalOf({ end }: DeliveryOutcome): EndpointSignal {
   if (end === 'delivered' || end === 'unhandled') return 'succeeded';
   return end === 'rejected' || end === 'failed' || end === 'lapsed' ? 'failed' : 'none';

@@ -20,10 +20,10 @@ import type { Database } from '../database/tables.ts';
 import { Activity } from './activity.ts';
 import { Audit } from './audit.ts';
 import { Backlog } from './deliveries/backlog.ts';
+import { DeliveryActionRows } from './deliveries/delivery-action-rows.ts';
 import { DeliveryClaims, type DeliveryClaimsDeps } from './deliveries/delivery-claims.ts';
 import { DeliveryFeed } from './deliveries/delivery-feed.ts';
 import { DeliveryList } from './deliveries/delivery-list.ts';
-import { DeliveryOrderRows } from './deliveries/delivery-order-rows.ts';
 import { DeliveryQueue } from './deliveries/delivery-queue.ts';
 import { DeliveryRetention } from './deliveries/delivery-retention.ts';
 import { EventTypes } from './event-types.ts';
@@ -115,7 +115,7 @@ export interface Store {
   readonly deliveryClaims: DeliveryClaims;
   readonly deliveryList: DeliveryList;
   readonly deliveryFeed: DeliveryFeed;
-  readonly deliveryOrderRows: DeliveryOrderRows;
+  readonly deliveryActionRows: DeliveryActionRows;
   readonly deliveryRetention: DeliveryRetention;
   readonly audit: Audit;
   /** What the service did in the last day. */
@@ -335,5 +335,5 @@ const eventsAndDeliveries = (
   deliveryQueue: new DeliveryQueue(deps.database),
   deliveryClaims: new DeliveryClaims(deps),
   deliveryList: new DeliveryList(deps.database),
-  deliveryOrderRows: new DeliveryOrderRows(deps),
+  deliveryActionRows: new DeliveryActionRows(deps),
 });

@@ -131,7 +131,7 @@ test('a delivery that is redelivered in a loop keeps its latest attempts, and co
   const more = 3;
   for (let count = 1; count <= ATTEMPTS_KEPT + more; count += 1) {
     await ended(store, [id], { state: 'failed' });
-    await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR);
+    await intakeOf(store).deliveryActions.redeliver(id, OPERATOR);
   }
   const numbers = (await store.deliveryList.attempts(id)).map(({ number }) => number);
   expect(numbers).toHaveLength(ATTEMPTS_KEPT);

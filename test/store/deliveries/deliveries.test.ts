@@ -91,7 +91,7 @@ describe('a claim', () => {
     const [id = '', other = ''] = await deliveriesOf(store, 2);
     const claim = await claimed(store, id);
     const lost = await claimed(store, other);
-    await intakeOf(store).deliveryOrders.cancel(other, OPERATOR);
+    await intakeOf(store).deliveryActions.cancel(other, OPERATOR);
     later(LEASE_MS - 1);
     expect(await store.deliveryClaims.recover({ all: false })).toEqual([]);
     expect(await store.deliveryClaims.renew([claim, lost])).toEqual([id]);
@@ -170,8 +170,8 @@ describe('the outcome of a claimed delivery', () => {
     await installWebhook(store);
     const [id = ''] = await deliveriesOf(store, 1);
     const lost = await claimed(store, id);
-    await intakeOf(store).deliveryOrders.cancel(id, OPERATOR);
-    await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR);
+    await intakeOf(store).deliveryActions.cancel(id, OPERATOR);
+    await intakeOf(store).deliveryActions.redeliver(id, OPERATOR);
     const held = await claimed(store, id);
     const kept = [lost, held].map((claim) => store.deliveryClaims.keepPayload(claim, PAYLOAD));
     expect(await Promise.all(kept)).toEqual([false, true]);
@@ -227,7 +227,7 @@ describe('a payload', () => {
     expect(await store.deliveryList.payload(id)).toEqual(kept);
     await store.deliveryClaims.settle(ending(again));
     expect(await store.deliveryList.payload(id)).toEqual(kept);
-    await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR);
+    await intakeOf(store).deliveryActions.redeliver(id, OPERATOR);
     expect((await claimed(store, id)).payload).toEqual(kept);
   });
 
@@ -236,7 +236,7 @@ describe('a payload', () => {
     await installWebhook(store);
     const [id = ''] = await deliveriesOf(store, 1);
     const claim = await claimed(store, id);
-    await intakeOf(store).deliveryOrders.cancel(id, OPERATOR);
+    await intakeOf(store).deliveryActions.cancel(id, OPERATOR);
     expect(await store.deliveryClaims.keepPayload(claim, PAYLOAD)).toBe(false);
     expect(await store.deliveryList.payload(id)).toBeUndefined();
   });
@@ -391,12 +391,12 @@ describe('pending deliveries', () => {
     await ended(store, [one]);
     await ended(store, [two], { state: 'pending' });
     expect(await counted()).toBe(2);
-    await intakeOf(store).deliveryOrders.cancel(three, OPERATOR);
+    await intakeOf(store).deliveryActions.cancel(three, OPERATOR);
     expect(await counted()).toBe(1);
-    await intakeOf(store).deliveryOrders.redeliver(one, OPERATOR);
+    await intakeOf(store).deliveryActions.redeliver(one, OPERATOR);
     expect(await counted()).toBe(2);
     const claim = await claimed(store, one);
-    await intakeOf(store).deliveryOrders.cancel(one, OPERATOR);
+    await intakeOf(store).deliveryActions.cancel(one, OPERATOR);
     expect(await store.deliveryClaims.settle(ending(claim))).toBe(false);
     expect(await counted()).toBe(1);
   });

@@ -79,7 +79,7 @@ describe('a follower', () => {
     await read(2);
     await ended(store, [id]);
     await read(3);
-    const orders = intakeOf(store).deliveryOrders;
+    const orders = intakeOf(store).deliveryActions;
     await orders.redeliver(id, OPERATOR);
     await read(4);
     await orders.cancel(id, OPERATOR);

@@ -42,7 +42,7 @@ test('successful deliveries are kept for deliveredDays, others for deliveryDays,
   await ended(store, [delivered]);
   await ended(store, [unhandled], { state: 'unhandled' });
   await ended(store, [failed], FAILED);
-  await intakeOf(store).deliveryOrders.cancel(canceled, OPERATOR);
+  await intakeOf(store).deliveryActions.cancel(canceled, OPERATOR);
   const pruned = async () => {
     await store.deliveryRetention.prune();
     return kept(store, ids);
@@ -95,7 +95,7 @@ test('age counts from the end: a delivery that finished later than its neighbour
   await ended(store, [early, again]);
   later(5 * DAY_MS);
   await ended(store, [late]);
-  await intakeOf(store).deliveryOrders.redeliver(again, OPERATOR);
+  await intakeOf(store).deliveryActions.redeliver(again, OPERATOR);
   await ended(store, [again]);
   later(2 * DAY_MS + 1);
   await store.deliveryRetention.prune();

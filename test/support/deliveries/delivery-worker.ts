@@ -12,8 +12,8 @@ import { Dispatch } from '../../../src/host/calls/dispatch.ts';
 import type { EventAcceptance } from '../../../src/host/delivery/accept/event-acceptance.ts';
 import type { TaskAcceptance } from '../../../src/host/delivery/accept/task-acceptance.ts';
 import { Attempts } from '../../../src/host/delivery/attempts.ts';
+import { DeliveryActions } from '../../../src/host/delivery/delivery-actions.ts';
 import type { DeliveryMetrics } from '../../../src/host/delivery/delivery-metrics.ts';
-import { DeliveryOrders } from '../../../src/host/delivery/delivery-orders.ts';
 import { DeliveryWorker, type DeliveryWorkerDeps } from '../../../src/host/delivery/delivery-worker.ts';
 import { HandlerDelivery } from '../../../src/host/delivery/handler-delivery.ts';
 import { NoticeDelivery, type NoticeReceiver } from '../../../src/host/delivery/notice-delivery.ts';
@@ -131,7 +131,7 @@ export class Delivering {
   /** Failures of the store. */
   readonly errors: unknown[] = [];
   /** Orders for deliveries; the latest worker is woken. */
-  readonly orders: DeliveryOrders;
+  readonly orders: DeliveryActions;
   readonly #acceptance: EventAcceptance;
   readonly #tasks: TaskAcceptance;
   readonly #made: WaitingDelivery[] = [];
@@ -158,8 +158,8 @@ export class Delivering {
     });
     this.#acceptance = intake.acceptance;
     this.#tasks = intake.taskAcceptance;
-    this.orders = new DeliveryOrders({
-      rows: store.deliveryOrderRows,
+    this.orders = new DeliveryActions({
+      rows: store.deliveryActionRows,
       worker: { add: (made) => this.#worker?.add(made) },
       limits,
     });

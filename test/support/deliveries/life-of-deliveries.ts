@@ -18,7 +18,7 @@ import {
 /** Every operation on deliveries, each at least once. */
 export async function lifeOfDeliveries(store: Store): Promise<void> {
   const { deliveryClaims: claims, deliveryQueue: queue, deliveryList: list } = store;
-  const { deliveryOrders: orders } = intakeOf(store);
+  const { deliveryActions: orders } = intakeOf(store);
   const installationId = await installWebhook(store);
   const ids = await deliveriesOf(store, 6);
   const [one = '', two = '', three = ''] = ids;

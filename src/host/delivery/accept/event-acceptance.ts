@@ -7,7 +7,7 @@
  */
 import { AnnexError } from '../../../errors.ts';
 import type { AcceptedEvent, PostedEvent } from '../../store/deliveries/delivery.ts';
-import type { AuditedOrder, EventOutbox } from '../../store/events/event-outbox.ts';
+import type { AuditedAction, EventOutbox } from '../../store/events/event-outbox.ts';
 import type { Recipients } from '../../store/events/event-rows.ts';
 import type { DeliveryWorker } from '../delivery-worker.ts';
 import type { RecipientResolver } from './recipients.ts';
@@ -34,7 +34,7 @@ export class EventAcceptance {
    * @returns the result for each event, in order, once it is durable
    * @throws `EVENT_CONFLICT`; message and `extra.index` name the event
    */
-  async accept(events: readonly PostedEvent[], audit?: AuditedOrder): Promise<readonly AcceptedEvent[]> {
+  async accept(events: readonly PostedEvent[], audit?: AuditedAction): Promise<readonly AcceptedEvent[]> {
     const { recipients, outbox, worker, wallNow } = this.#deps;
     // Before recipients are resolved: a target paused after this moment is paused after the events
     // arrived.

@@ -273,7 +273,7 @@ const orderRoutes = [
         const delivery = await readableDelivery(control, request, request.params.id);
         if (action === 'redeliver' && delivery.type === TASK) throw notRepeated(delivery.id);
         control.rates.edit(request, delivery);
-        return deliveryView(await control.deliveryOrders[action](delivery.id, actorOf(request)));
+        return deliveryView(await control.deliveryActions[action](delivery.id, actorOf(request)));
       },
     }),
   ),
@@ -292,7 +292,7 @@ const orderRoutes = [
     body: ReplayBody,
     answer: ReplayView,
     async handle(request, control) {
-      const { installations, deliveryOrders, rates } = control;
+      const { installations, deliveryActions, rates } = control;
       const { installation: installationId, type, state = 'failed', cursor, ...rest } = request.body;
       await requireEventType(control, 'body.type', { type });
       const installation = await installations.read(wholeInstallation(installationId));
@@ -304,7 +304,7 @@ const orderRoutes = [
         ...timeRange('body', rest),
       };
       rates.edit(request, installation);
-      const { replayed, next } = await deliveryOrders.replay(query, actorOf(request), request.query.dryRun);
+      const { replayed, next } = await deliveryActions.replay(query, actorOf(request), request.query.dryRun);
       return { replayed, next: next && cursorOf(next) };
     },
   }),

@@ -41,7 +41,7 @@ export interface EventOutboxDeps {
 }
 
 /** An audit entry that is written in the transaction of the events that it is about. */
-export interface AuditedOrder {
+export interface AuditedAction {
   readonly by: Actor;
   readonly entry: AuditEntry;
 }
@@ -53,7 +53,7 @@ export interface OutboxRequest {
   readonly recipients: readonly Recipients[];
   /** Milliseconds since 1970. */
   readonly arrivedAt: number;
-  readonly audit?: AuditedOrder;
+  readonly audit?: AuditedAction;
 }
 
 /** `index`: of the event whose id is stored with another body. */
@@ -156,7 +156,7 @@ export class EventOutbox {
     return { kind: 'accepted', events: accepted, rows };
   }
 
-  async #audit(transaction: Database, { by, entry }: AuditedOrder): Promise<void> {
+  async #audit(transaction: Database, { by, entry }: AuditedAction): Promise<void> {
     const { auditIds, wallNow } = this.#deps;
     const at = wallNow();
     await insertAudit(transaction, { id: auditIds.next(at), at, by, entry });

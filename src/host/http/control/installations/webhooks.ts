@@ -405,7 +405,7 @@ const healthRoutes = (level: Level) => [
       const { installationId, place } = installation;
       const held = { installationId, place: { level, place }, state: 'held' } as const;
       const isReplayed = request.body?.replay === true;
-      const { replayed, next } = isReplayed ? await control.deliveryOrders.replay(held, by) : {};
+      const { replayed, next } = isReplayed ? await control.deliveryActions.replay(held, by) : {};
       const view = await wholeWebhookView(control, installation, health);
       return { ...view, replayed, next: next && cursorOf(next) };
     },

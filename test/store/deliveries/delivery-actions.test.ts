@@ -52,7 +52,7 @@ describe('a redelivered delivery', () => {
     const [id = ''] = await deliveriesOf(store, 1);
     await ended(store, [id], FAILED);
     later(60_000);
-    const delivery = await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR);
+    const delivery = await intakeOf(store).deliveryActions.redeliver(id, OPERATOR);
     expect(delivery).toMatchObject({ id, state: 'pending', attempts: 1, retries: 0, unknowns: 0, faults: 0 });
     expect(delivery).toMatchObject({ dueAt: CLOCK.now, armedAt: CLOCK.now });
     expect(delivery).not.toHaveProperty('finishedAt');
@@ -80,9 +80,9 @@ describe('a redelivered delivery', () => {
     await store.installations.resume(target, OPERATOR);
     later(-30_000);
     const anew = { state: 'pending', dueAt: CLOCK.now, armedAt: pausedAt + 1 };
-    expect(await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR)).toMatchObject(anew);
+    expect(await intakeOf(store).deliveryActions.redeliver(id, OPERATOR)).toMatchObject(anew);
     await ended(store, [id], FAILED);
-    await intakeOf(store).deliveryOrders.replay({ installationId, state: 'failed' }, OPERATOR);
+    await intakeOf(store).deliveryActions.replay({ installationId, state: 'failed' }, OPERATOR);
     expect(await store.deliveryList.read(id)).toMatchObject(anew);
     // As is a new one.
     const [fresh = ''] = await deliveriesOf(store, 1);
@@ -98,18 +98,18 @@ describe('a redelivered delivery', () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     await ended(store, [id], { state });
-    expect(await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR)).toMatchObject({ state: 'pending' });
+    expect(await intakeOf(store).deliveryActions.redeliver(id, OPERATOR)).toMatchObject({ state: 'pending' });
     expect(await claimed(store, id)).toMatchObject({ fence: 3 });
   });
 
   test('must be finished: a pending one, or one in flight, is not changed', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
-    await expect(intakeOf(store).deliveryOrders.redeliver(id, OPERATOR)).rejects.toMatchObject({
+    await expect(intakeOf(store).deliveryActions.redeliver(id, OPERATOR)).rejects.toMatchObject({
       code: 'DELIVERY_PENDING',
     });
     const claim = await claimed(store, id);
-    await expect(intakeOf(store).deliveryOrders.redeliver(id, OPERATOR)).rejects.toMatchObject({
+    await expect(intakeOf(store).deliveryActions.redeliver(id, OPERATOR)).rejects.toMatchObject({
       code: 'DELIVERY_PENDING',
     });
     expect(await store.deliveryClaims.settle(ending(claim))).toBe(true);
@@ -119,17 +119,17 @@ describe('a redelivered delivery', () => {
   test('must exist', async () => {
     const store = await listeningStore();
     const unknown = { code: 'DELIVERY_UNKNOWN' };
-    await expect(intakeOf(store).deliveryOrders.redeliver('nobody.1', OPERATOR)).rejects.toMatchObject(
+    await expect(intakeOf(store).deliveryActions.redeliver('nobody.1', OPERATOR)).rejects.toMatchObject(
       unknown,
     );
-    await expect(intakeOf(store).deliveryOrders.cancel('nobody.1', OPERATOR)).rejects.toMatchObject(unknown);
+    await expect(intakeOf(store).deliveryActions.cancel('nobody.1', OPERATOR)).rejects.toMatchObject(unknown);
   });
 
   test('is in the audit, with its event and its target', async () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     await ended(store, [id], FAILED);
-    const { eventId, target } = await intakeOf(store).deliveryOrders.redeliver(id, OPERATOR);
+    const { eventId, target } = await intakeOf(store).deliveryActions.redeliver(id, OPERATOR);
     expect(await auditOf(store, 'delivery.redeliver')).toMatchObject([
       { ...target, organization: 'acme', integration: 'listener', details: { delivery: id, event: eventId } },
     ]);
@@ -142,7 +142,7 @@ describe('a canceled delivery', () => {
     const [waiting = '', inFlight = ''] = await deliveriesOf(store, 2);
     const claim = await claimed(store, inFlight);
     for (const id of [waiting, inFlight])
-      expect(await intakeOf(store).deliveryOrders.cancel(id, OPERATOR)).toMatchObject({
+      expect(await intakeOf(store).deliveryActions.cancel(id, OPERATOR)).toMatchObject({
         ...{ state: 'canceled', outcome: 'canceled', finishedAt: CLOCK.now },
       });
     expect(await store.deliveryClaims.settle(ending(claim, { attempt: answered() }))).toBe(false);
@@ -159,7 +159,7 @@ describe('a canceled delivery', () => {
     const store = await listeningStore();
     const [id = ''] = await deliveriesOf(store, 1);
     await ended(store, [id]);
-    await expect(intakeOf(store).deliveryOrders.cancel(id, OPERATOR)).rejects.toMatchObject({
+    await expect(intakeOf(store).deliveryActions.cancel(id, OPERATOR)).rejects.toMatchObject({
       code: 'DELIVERY_OVER',
     });
     expect(await store.deliveryList.read(id)).toMatchObject({ state: 'delivered' });
@@ -170,7 +170,7 @@ describe('a canceled delivery', () => {
 describe('a replay', () => {
   test('redelivers those of one installation by final state, type and time, oldest first', async () => {
     const store = await listeningStore();
-    const { deliveryOrders, woken } = openTestIntake(store);
+    const { deliveryActions, woken } = openTestIntake(store);
     const [early = ''] = await deliveriesOf(store, 1);
     later(1_000);
     const from = CLOCK.now;
@@ -185,7 +185,7 @@ describe('a replay', () => {
     await ended(store, [good]);
     const installationId = await installationOf(store, one);
     const query = { installationId, state: 'failed', type: 'site_view', from, to } as const;
-    expect(await deliveryOrders.replay(query, OPERATOR)).toEqual({ replayed: 2 });
+    expect(await deliveryActions.replay(query, OPERATOR)).toEqual({ replayed: 2 });
     expect(woken.map(({ id }) => id)).toEqual([one, two]);
     expect(await store.deliveryList.read(one)).toMatchObject({ state: 'pending', retries: 0 });
     expect(await auditOf(store, 'delivery.replay')).toMatchObject([
@@ -195,7 +195,7 @@ describe('a replay', () => {
         details: { deliveries: 2, state: 'failed', type: 'site_view', from, to },
       },
     ]);
-    expect(await deliveryOrders.replay(query, OPERATOR)).toEqual({ replayed: 0 });
+    expect(await deliveryActions.replay(query, OPERATOR)).toEqual({ replayed: 0 });
     expect(await auditOf(store, 'delivery.replay')).toHaveLength(1);
   });
 
@@ -205,7 +205,7 @@ describe('a replay', () => {
     await ended(store, [id], FAILED);
     const installationId = await installationOf(store, id);
     const at = (level: 'organization' | 'site', place: string) =>
-      intakeOf(store).deliveryOrders.replay(
+      intakeOf(store).deliveryActions.replay(
         { installationId, state: 'failed', place: { level, place } },
         OPERATOR,
       );
@@ -215,13 +215,13 @@ describe('a replay', () => {
 
   test('redelivers at most deliveriesPerReplay, and returns a cursor', async () => {
     const store = await listeningStore();
-    const { deliveryOrders } = openTestIntake(store, { deliveriesPerReplay: 3 });
+    const { deliveryActions } = openTestIntake(store, { deliveriesPerReplay: 3 });
     const ids = await deliveriesOf(store, 7);
     await ended(store, ids.slice(1), FAILED);
     const query = { installationId: await installationOf(store, ids[0]), state: 'failed' } as const;
-    const first = await deliveryOrders.replay(query, OPERATOR);
+    const first = await deliveryActions.replay(query, OPERATOR);
     expect(first).toEqual({ replayed: 3, next: ids[3] });
-    expect(await deliveryOrders.replay({ ...query, cursor: first.next }, OPERATOR)).toEqual({
+    expect(await deliveryActions.replay({ ...query, cursor: first.next }, OPERATOR)).toEqual({
       replayed: 3,
     });
     expect((await store.deliveryClaims.claim(ids)).map(({ id }) => id)).toEqual(ids);
@@ -229,11 +229,11 @@ describe('a replay', () => {
 
   test('of many uses short transactions, each with an audit entry of its deliveries', async () => {
     const store = await listeningStore();
-    const { deliveryOrders, woken } = openTestIntake(store, { deliveriesPerReplay: 1_100 });
+    const { deliveryActions, woken } = openTestIntake(store, { deliveriesPerReplay: 1_100 });
     const ids = [...(await deliveriesOf(store, 600)), ...(await deliveriesOf(store, 600))];
     await ended(store, ids, FAILED);
     const query = { installationId: await installationOf(store, ids[0]), state: 'failed' } as const;
-    expect(await deliveryOrders.replay(query, OPERATOR)).toEqual({ replayed: 1_100, next: ids[1_099] });
+    expect(await deliveryActions.replay(query, OPERATOR)).toEqual({ replayed: 1_100, next: ids[1_099] });
     expect(woken.map(({ id }) => id)).toEqual(ids.slice(0, 1_100));
     const entries = await auditOf(store, 'delivery.replay');
     expect(entries.map(({ details }) => details['deliveries'])).toEqual([100, 500, 500]);
@@ -241,13 +241,13 @@ describe('a replay', () => {
 
   test('skips deliveries that were redelivered already', async () => {
     const store = await listeningStore();
-    const { deliveryOrders } = openTestIntake(store, { deliveriesPerReplay: 2 });
+    const { deliveryActions } = openTestIntake(store, { deliveriesPerReplay: 2 });
     const ids = await deliveriesOf(store, 4);
     await ended(store, ids);
     const query = { installationId: await installationOf(store, ids[0]), state: 'delivered' } as const;
-    const { next } = await deliveryOrders.replay(query, OPERATOR);
+    const { next } = await deliveryActions.replay(query, OPERATOR);
     await ended(store, ids.slice(0, 2));
-    expect(await deliveryOrders.replay({ ...query, cursor: next }, OPERATOR)).toEqual({ replayed: 2 });
+    expect(await deliveryActions.replay({ ...query, cursor: next }, OPERATOR)).toEqual({ replayed: 2 });
     expect((await store.deliveryClaims.claim(ids)).map(({ id }) => id)).toEqual(ids.slice(2));
   });
 });
@@ -307,6 +307,6 @@ describe('the list', () => {
     // The same in the other direction.
     await ended(store, [ids.at(-1) ?? ''], { ...FAILED, state: 'canceled' });
     const replay = { installationId, state: 'canceled' } as const;
-    expect(await intakeOf(store).deliveryOrders.replay(replay, OPERATOR)).toEqual({ replayed: 1 });
+    expect(await intakeOf(store).deliveryActions.replay(replay, OPERATOR)).toEqual({ replayed: 1 });
   });
 });

@@ -1,8 +1,8 @@
 /**
- * Orders for deliveries: cancel, redeliver, and replay of many
+ * What people do with deliveries: cancel, redeliver, and replay of many
  * (docs/contract/webhooks.md#redelivery-and-replay).
  *
- * An order is written first, with its audit entry; then the deliveries that are pending again are
+ * An action is written first, with its audit entry; then the deliveries that are pending again are
  * passed on to the worker.
  */
 import { AnnexError } from '../../errors.ts';
@@ -10,11 +10,11 @@ import type { Limits } from '../../limits.ts';
 import type { Actor } from '../../model/actor.ts';
 import type { Delivery } from '../store/deliveries/delivery.ts';
 import {
-  type DeliveryOrderRows,
-  type OrderRefusal,
+  type ActionRefusal,
+  type DeliveryActionRows,
   type ReplayQuery,
-  ROWS_PER_ORDER,
-} from '../store/deliveries/delivery-order-rows.ts';
+  ROWS_PER_ACTION,
+} from '../store/deliveries/delivery-action-rows.ts';
 import type { DeliveryWorker } from './delivery-worker.ts';
 
 /**
@@ -29,16 +29,16 @@ export interface Replayed {
   readonly next?: string;
 }
 
-export interface DeliveryOrdersDeps {
-  readonly rows: Pick<DeliveryOrderRows, 'redeliver' | 'cancel' | 'redeliverSome' | 'findSome'>;
+export interface DeliveryActionsDeps {
+  readonly rows: Pick<DeliveryActionRows, 'redeliver' | 'cancel' | 'redeliverSome' | 'findSome'>;
   readonly worker: Pick<DeliveryWorker, 'add'>;
   readonly limits: Pick<Limits, 'deliveriesPerReplay'>;
 }
 
-export class DeliveryOrders {
-  readonly #deps: DeliveryOrdersDeps;
+export class DeliveryActions {
+  readonly #deps: DeliveryActionsDeps;
 
-  constructor(deps: DeliveryOrdersDeps) {
+  constructor(deps: DeliveryActionsDeps) {
     this.#deps = deps;
   }
 
@@ -79,7 +79,7 @@ export class DeliveryOrders {
     let sparse = 0;
     let next = cursor;
     while (replayed < limits.deliveriesPerReplay && sparse < SPARSE_SEARCHES_MAX) {
-      const limit = Math.min(ROWS_PER_ORDER, limits.deliveriesPerReplay - replayed);
+      const limit = Math.min(ROWS_PER_ACTION, limits.deliveriesPerReplay - replayed);
       const some = { ...query, cursor: next };
       const found = isDry ? rows.findSome(some, limit) : rows.redeliverSome(some, limit, by);
       const { made, next: rest } = await found;
@@ -94,10 +94,10 @@ export class DeliveryOrders {
 }
 
 /**
- * @returns undefined if the state of the delivery does not allow the order
+ * @returns undefined if the state of the delivery does not allow the action
  * @throws `DELIVERY_UNKNOWN`
  */
-function known(id: string, answer: Delivery | OrderRefusal): Delivery | undefined {
+function known(id: string, answer: Delivery | ActionRefusal): Delivery | undefined {
   if (answer === 'unknown') throw new AnnexError('DELIVERY_UNKNOWN', `There is no delivery "${id}".`);
   return answer === 'wrong state' ? undefined : answer;
 }

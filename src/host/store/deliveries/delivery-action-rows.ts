@@ -1,9 +1,9 @@
 /**
- * Writes orders for deliveries: each method is one transaction, with its audit entry.
+ * Writes what people do with deliveries: each method is one transaction, with its audit entry.
  *
- * An order invalidates the current claim. A task that has ended has no content any more and is not
+ * An action invalidates the current claim. A task that has ended has no content any more and is not
  * redelivered. A redelivered delivery has a new budget of retries; its attempts continue to be
- * numbered, and an existing payload stays. `delivery/delivery-orders.ts` answers orders and passes
+ * numbered, and an existing payload stays. `delivery/delivery-actions.ts` answers and passes
  * redelivered deliveries on to the worker.
  */
 
@@ -25,7 +25,7 @@ import { type DeliveryFilter, searchDeliveries } from './delivery-search.ts';
 import { endTasks } from './task-rows.ts';
 
 /** Deliveries of one transaction: a statement blocks the event loop while it runs. */
-export const ROWS_PER_ORDER = 500;
+export const ROWS_PER_ACTION = 500;
 
 /**
  * Makes a finished delivery pending. It is armed after the last pause of its target and
@@ -61,8 +61,8 @@ export interface ReplayQuery extends Pick<DeliveryFilter, 'place' | 'type' | 'fr
   readonly cursor?: string | undefined;
 }
 
-/** Why an order changed nothing: there is no such delivery, or its state does not allow it. */
-export type OrderRefusal = 'unknown' | 'wrong state';
+/** Why an action changed nothing: there is no such delivery, or its state does not allow it. */
+export type ActionRefusal = 'unknown' | 'wrong state';
 
 /** Deliveries made pending by one step of a replay. */
 export interface ReplayedSome {
@@ -71,7 +71,7 @@ export interface ReplayedSome {
   readonly next?: string;
 }
 
-export interface DeliveryOrderRowsDeps {
+export interface DeliveryActionRowsDeps {
   readonly database: Database;
   readonly commits: GroupCommit;
   readonly backlog: Pick<Backlog, 'change'>;
@@ -80,16 +80,16 @@ export interface DeliveryOrderRowsDeps {
   readonly wallNow: () => number;
 }
 
-export class DeliveryOrderRows {
-  readonly #deps: DeliveryOrderRowsDeps;
+export class DeliveryActionRows {
+  readonly #deps: DeliveryActionRowsDeps;
 
-  constructor(deps: DeliveryOrderRowsDeps) {
+  constructor(deps: DeliveryActionRowsDeps) {
     this.#deps = deps;
   }
 
   /** Makes a finished delivery pending. */
-  async redeliver(id: string, by: Actor): Promise<Delivery | OrderRefusal> {
-    const row = await this.#order(id, by, 'delivery.redeliver', (now) => [REDELIVER, redelivery(id, now)]);
+  async redeliver(id: string, by: Actor): Promise<Delivery | ActionRefusal> {
+    const row = await this.#act(id, by, 'delivery.redeliver', (now) => [REDELIVER, redelivery(id, now)]);
     if (typeof row === 'string') return row;
     this.#deps.backlog.change(1);
     this.#committed([row], 'redelivered');
@@ -97,8 +97,8 @@ export class DeliveryOrderRows {
   }
 
   /** Cancels a pending delivery. */
-  async cancel(id: string, by: Actor): Promise<Delivery | OrderRefusal> {
-    const row = await this.#order(id, by, 'delivery.cancel', (now) => [CANCEL, [now, id]]);
+  async cancel(id: string, by: Actor): Promise<Delivery | ActionRefusal> {
+    const row = await this.#act(id, by, 'delivery.cancel', (now) => [CANCEL, [now, id]]);
     if (typeof row === 'string') return row;
     this.#deps.backlog.change(-1);
     this.#committed([row], 'ended');
@@ -108,7 +108,7 @@ export class DeliveryOrderRows {
   /**
    * Makes finished deliveries pending, oldest first.
    *
-   * @param limit at most `ROWS_PER_ORDER`; fewer are found if matches are rare
+   * @param limit at most `ROWS_PER_ACTION`; fewer are found if matches are rare
    */
   async redeliverSome(query: ReplayQuery, limit: number, by: Actor): Promise<ReplayedSome> {
     const { rows, next } = await this.#replay(query, limit, by);
@@ -136,12 +136,12 @@ export class DeliveryOrderRows {
   }
 
   /** @returns the changed row */
-  async #order(
+  async #act(
     id: string,
     by: Actor,
     action: AuditAction,
     statement: (now: number) => readonly [statement: BulkStatement, values: ColumnValue[]],
-  ): Promise<DeliveryRow | OrderRefusal> {
+  ): Promise<DeliveryRow | ActionRefusal> {
     const { commits, wallNow } = this.#deps;
     // A refusal is returned, not thrown: an error would roll back the other work of the group
     // commit.
