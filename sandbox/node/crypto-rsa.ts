@@ -47,9 +47,6 @@ const MGF1 = '2a864886f70d010108';
 const hashOid = (hash: HashFunction): string =>
   Object.entries(HASH_OIDS).find(([name]) => hashNamed(name) === hash)?.[1] ?? invalidDigest();
 const hashAlgorithm = (hash: HashFunction): Bytes => der(SEQUENCE, derOid(hashOid(hash)), derNull());
-export const hashName = (hash: HashFunction): string =>
-  Object.keys(HASH_OIDS).find((name) => hashNamed(name) === hash) ?? '';
-
 export function invalidDigest(): never {
   throw opensslError('1C80007A', 'Provider routines', 'invalid digest');
 }

@@ -209,10 +209,6 @@ export function validateFunction(value: unknown, name: string): asserts value is
   if (typeof value !== 'function') throw invalidArgType(name, 'Function', value);
 }
 
-export function validateSymbol(value: unknown, name: string): asserts value is symbol {
-  if (typeof value !== 'symbol') throw invalidArgType(name, 'symbol', value);
-}
-
 /** A number, NaN only where no limit is given. */
 export function validateNumber(
   value: unknown,

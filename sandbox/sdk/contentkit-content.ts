@@ -20,7 +20,7 @@ export interface ContentElements {
      *
      * @example style="bold"
      */
-    readonly style?: 'bold' | 'italic' | 'code' | 'strikethrough';
+    readonly style?: 'bold' | 'italic' | 'code' | 'strikethrough' | undefined;
     /** Between the tags: text and `<text>`, `<link>`, `<image>`. */
     readonly children?: TextChildren;
   };
@@ -103,43 +103,43 @@ export interface ContentElements {
      *
      * @example syntax="typescript"
      */
-    readonly syntax?: string;
+    readonly syntax?: string | undefined;
     /**
      * Whether line numbers are shown, or the number of the first line.
      *
      * @example lineNumbers={10}
      */
-    readonly lineNumbers?: boolean | number;
+    readonly lineNumbers?: boolean | number | undefined;
     /**
      * Name of the member of the state that holds the code. With it, the code can be edited.
      *
      * @example state="code"
      */
-    readonly state?: string;
+    readonly state?: string | undefined;
     /**
      * Dispatched when the code changes.
      *
      * @example onContentChange={{ action: 'typed' }}
      */
-    readonly onContentChange?: Press;
+    readonly onContentChange?: Press | undefined;
     /**
      * Buttons of the element.
      *
      * @example buttons={[<button label="Edit" onPress={{ action: 'edit' }} />]}
      */
-    readonly buttons?: ElementChildren;
+    readonly buttons?: ElementChildren | undefined;
     /**
      * Elements above the code.
      *
      * @example header={<text>index.ts</text>}
      */
-    readonly header?: ElementChildren;
+    readonly header?: ElementChildren | undefined;
     /**
      * Elements below the code.
      *
      * @example footer={<hint>Read only</hint>}
      */
-    readonly footer?: ElementChildren;
+    readonly footer?: ElementChildren | undefined;
   };
   /**
    * A web page in a frame.
@@ -161,18 +161,18 @@ export interface ContentElements {
      *
      * @example aspectRatio={2}
      */
-    readonly aspectRatio?: number;
+    readonly aspectRatio?: number | undefined;
     /**
      * Data that is sent to the page at first and after each change.
      *
      * @example data={{ range: element.dynamicState('range') }}
      */
-    readonly data?: Readonly<Record<string, Dynamic<string>>>;
+    readonly data?: Readonly<Record<string, Dynamic<string>>> | undefined;
     /**
      * Buttons of the element.
      *
      * @example buttons={[<button label="Edit" onPress={{ action: 'edit' }} />]}
      */
-    readonly buttons?: ElementChildren;
+    readonly buttons?: ElementChildren | undefined;
   };
 }

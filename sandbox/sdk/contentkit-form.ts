@@ -26,43 +26,43 @@ export interface FormElements {
      *
      * @example label="Save"
      */
-    readonly label?: Dynamic<string>;
+    readonly label?: Dynamic<string> | undefined;
     /**
      * Prominence of the button.
      *
      * @example style="primary"
      */
-    readonly style?: 'primary' | 'secondary' | 'danger';
+    readonly style?: 'primary' | 'secondary' | 'danger' | undefined;
     /**
      * Icon before the label.
      *
      * @example icon="check"
      */
-    readonly icon?: Icon;
+    readonly icon?: Icon | undefined;
     /**
      * Icon after the label.
      *
      * @example trailingIcon="link-external"
      */
-    readonly trailingIcon?: Icon;
+    readonly trailingIcon?: Icon | undefined;
     /**
      * Text beside the pointer.
      *
      * @example tooltip="Saves all fields"
      */
-    readonly tooltip?: string;
+    readonly tooltip?: string | undefined;
     /**
      * Question before the action is dispatched.
      *
      * @example confirm={{ title: 'Delete it?', text: 'This cannot be undone.', confirm: 'Delete' }}
      */
-    readonly confirm?: Confirm;
+    readonly confirm?: Confirm | undefined;
     /**
      * Whether the element cannot be used.
      *
      * @example disabled={element.dynamicState('locked')}
      */
-    readonly disabled?: Dynamic<boolean>;
+    readonly disabled?: Dynamic<boolean> | undefined;
   };
   /**
    * A form element with its label.
@@ -81,13 +81,13 @@ export interface FormElements {
      *
      * @example hint="As your colleagues see it"
      */
-    readonly hint?: TextChildren;
+    readonly hint?: TextChildren | undefined;
     /**
      * Why the value is refused: below the field, which gets the focus after an action.
      *
      * @example error="The name is taken."
      */
-    readonly error?: string;
+    readonly error?: string | undefined;
     /**
      * One of `<textinput>`, `<select>`, `<switch>`, `<radio>`, `<checkbox>`, `<button>`,
      * `<codeblock>`.
@@ -113,31 +113,31 @@ export interface FormElements {
      *
      * @example initialValue="Ada"
      */
-    readonly initialValue?: Dynamic<string>;
+    readonly initialValue?: Dynamic<string> | undefined;
     /**
      * Text while the field is empty.
      *
      * @example placeholder="Your name"
      */
-    readonly placeholder?: string;
+    readonly placeholder?: string | undefined;
     /**
      * Whether the field has several lines.
      *
      * @example multiline
      */
-    readonly multiline?: boolean;
+    readonly multiline?: boolean | undefined;
     /**
      * Kind of text.
      *
      * @example inputType="email"
      */
-    readonly inputType?: 'text' | 'password' | 'email';
+    readonly inputType?: 'text' | 'password' | 'email' | undefined;
     /**
      * Whether the element cannot be used.
      *
      * @example disabled={element.dynamicState('locked')}
      */
-    readonly disabled?: Dynamic<boolean>;
+    readonly disabled?: Dynamic<boolean> | undefined;
   };
   /**
    * A choice from a list.
@@ -179,37 +179,37 @@ export interface FormElements {
      *
      * @example initialValue="red"
      */
-    readonly initialValue?: Dynamic<string | readonly string[]>;
+    readonly initialValue?: Dynamic<string | readonly string[]> | undefined;
     /**
      * Dispatched when the value changes.
      *
      * @example onValueChange={{ action: 'changed' }}
      */
-    readonly onValueChange?: Press;
+    readonly onValueChange?: Press | undefined;
     /**
      * Text while nothing is chosen.
      *
      * @example placeholder="A color"
      */
-    readonly placeholder?: string;
+    readonly placeholder?: string | undefined;
     /**
      * Whether several can be chosen.
      *
      * @example multiple
      */
-    readonly multiple?: boolean;
+    readonly multiple?: boolean | undefined;
     /**
      * Whether values outside of the list can be entered.
      *
      * @example acceptInput
      */
-    readonly acceptInput?: boolean;
+    readonly acceptInput?: boolean | undefined;
     /**
      * Whether the element cannot be used.
      *
      * @example disabled={element.dynamicState('locked')}
      */
-    readonly disabled?: Dynamic<boolean>;
+    readonly disabled?: Dynamic<boolean> | undefined;
   };
   /**
    * A switch: on or off.
@@ -228,25 +228,25 @@ export interface FormElements {
      *
      * @example initialValue={true}
      */
-    readonly initialValue?: Dynamic<boolean>;
+    readonly initialValue?: Dynamic<boolean> | undefined;
     /**
      * Dispatched when the value changes.
      *
      * @example onValueChange={{ action: 'changed' }}
      */
-    readonly onValueChange?: Press;
+    readonly onValueChange?: Press | undefined;
     /**
      * Question before the action is dispatched.
      *
      * @example confirm={{ title: 'Delete it?', text: 'This cannot be undone.', confirm: 'Delete' }}
      */
-    readonly confirm?: Confirm;
+    readonly confirm?: Confirm | undefined;
     /**
      * Whether the element cannot be used.
      *
      * @example disabled={element.dynamicState('locked')}
      */
-    readonly disabled?: Dynamic<boolean>;
+    readonly disabled?: Dynamic<boolean> | undefined;
   };
   /**
    * Radio button: one of those with the same `state` is chosen.
@@ -271,25 +271,25 @@ export interface FormElements {
      *
      * @example initialValue="large"
      */
-    readonly initialValue?: Dynamic<string | number>;
+    readonly initialValue?: Dynamic<string | number> | undefined;
     /**
      * Dispatched when the value changes.
      *
      * @example onValueChange={{ action: 'changed' }}
      */
-    readonly onValueChange?: Press;
+    readonly onValueChange?: Press | undefined;
     /**
      * Question before the action is dispatched.
      *
      * @example confirm={{ title: 'Delete it?', text: 'This cannot be undone.', confirm: 'Delete' }}
      */
-    readonly confirm?: Confirm;
+    readonly confirm?: Confirm | undefined;
     /**
      * Whether the element cannot be used.
      *
      * @example disabled={element.dynamicState('locked')}
      */
-    readonly disabled?: Dynamic<boolean>;
+    readonly disabled?: Dynamic<boolean> | undefined;
   };
   /**
    * Checkbox: any of those with the same `state` are chosen.
@@ -314,24 +314,24 @@ export interface FormElements {
      *
      * @example initialValue={['monday', 'friday']}
      */
-    readonly initialValue?: Dynamic<boolean | readonly (string | number)[]>;
+    readonly initialValue?: Dynamic<boolean | readonly (string | number)[]> | undefined;
     /**
      * Dispatched when the value changes.
      *
      * @example onValueChange={{ action: 'changed' }}
      */
-    readonly onValueChange?: Press;
+    readonly onValueChange?: Press | undefined;
     /**
      * Question before the action is dispatched.
      *
      * @example confirm={{ title: 'Delete it?', text: 'This cannot be undone.', confirm: 'Delete' }}
      */
-    readonly confirm?: Confirm;
+    readonly confirm?: Confirm | undefined;
     /**
      * Whether the element cannot be used.
      *
      * @example disabled={element.dynamicState('locked')}
      */
-    readonly disabled?: Dynamic<boolean>;
+    readonly disabled?: Dynamic<boolean> | undefined;
   };
 }

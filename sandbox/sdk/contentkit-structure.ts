@@ -20,7 +20,7 @@ export interface StructureElements {
      *
      * @example controls={[{ label: 'Refresh', icon: 'settings', onPress: { action: 'refresh' } }]}
      */
-    readonly controls?: readonly Control[];
+    readonly controls?: readonly Control[] | undefined;
     /** Between the tags: elements. */
     readonly children: ElementChildren;
   };
@@ -35,31 +35,31 @@ export interface StructureElements {
      *
      * @example title="Settings"
      */
-    readonly title?: string;
+    readonly title?: string | undefined;
     /**
      * Text below the title.
      *
      * @example subtitle="Of this page"
      */
-    readonly subtitle?: TextChildren;
+    readonly subtitle?: TextChildren | undefined;
     /**
      * Size of the window.
      *
      * @example size="xlarge"
      */
-    readonly size?: 'medium' | 'xlarge' | 'fullscreen';
+    readonly size?: 'medium' | 'xlarge' | 'fullscreen' | undefined;
     /**
      * Value for the opener when the window is closed.
      *
      * @example returnValue={{ saved: true }}
      */
-    readonly returnValue?: Readonly<Record<string, unknown>>;
+    readonly returnValue?: Readonly<Record<string, unknown>> | undefined;
     /**
      * Main button of the window: a `<button>`.
      *
      * @example submit={<button label="Save" onPress={{ action: 'save' }} />}
      */
-    readonly submit?: Element;
+    readonly submit?: Element | undefined;
     /** Between the tags: elements. */
     readonly children: ElementChildren;
   };
@@ -119,13 +119,13 @@ export interface StructureElements {
      *
      * @example title="Account"
      */
-    readonly title?: string;
+    readonly title?: string | undefined;
     /**
      * Button to the next step: a `<button>`.
      *
      * @example next={<button label="Next" onPress={{ action: 'next' }} />}
      */
-    readonly next?: Element;
+    readonly next?: Element | undefined;
     /** Between the tags: elements. */
     readonly children?: ElementChildren;
   };
@@ -140,7 +140,7 @@ export interface StructureElements {
      *
      * @example align="center"
      */
-    readonly align?: 'start' | 'center' | 'end';
+    readonly align?: 'start' | 'center' | 'end' | undefined;
     /** Between the tags: elements. */
     readonly children?: ElementChildren;
   };
@@ -155,7 +155,7 @@ export interface StructureElements {
      *
      * @example align="end"
      */
-    readonly align?: 'start' | 'center' | 'end';
+    readonly align?: 'start' | 'center' | 'end' | undefined;
     /** Between the tags: elements. */
     readonly children?: ElementChildren;
   };
@@ -170,7 +170,7 @@ export interface StructureElements {
      *
      * @example grow={1}
      */
-    readonly grow?: number;
+    readonly grow?: number | undefined;
     /** Between the tags: elements. */
     readonly children?: ElementChildren;
   };
@@ -185,7 +185,7 @@ export interface StructureElements {
      *
      * @example size="large"
      */
-    readonly size?: 'small' | 'medium' | 'large';
+    readonly size?: 'small' | 'medium' | 'large' | undefined;
   };
   /**
    * Elements in a frame.
@@ -198,31 +198,31 @@ export interface StructureElements {
      *
      * @example title="Build 42"
      */
-    readonly title?: string;
+    readonly title?: string | undefined;
     /**
      * Remark below.
      *
      * @example hint="Two minutes ago"
      */
-    readonly hint?: TextChildren;
+    readonly hint?: TextChildren | undefined;
     /**
      * Icon or `<image>` before the title.
      *
      * @example icon="check"
      */
-    readonly icon?: Icon | Element;
+    readonly icon?: Icon | Element | undefined;
     /**
      * Dispatched when it is pressed.
      *
      * @example onPress={{ action: '@ui.url.open', url: 'https://example.com/42' }}
      */
-    readonly onPress?: Press;
+    readonly onPress?: Press | undefined;
     /**
      * Buttons of the element.
      *
      * @example buttons={[<button label="Edit" onPress={{ action: 'edit' }} />]}
      */
-    readonly buttons?: ElementChildren;
+    readonly buttons?: ElementChildren | undefined;
     /** Between the tags: elements. */
     readonly children?: ElementChildren;
   };

@@ -65,8 +65,8 @@ export class AuthorFolder {
   /** Findings of `tsc`, with the settings of the folder, in declarations too. */
   async compile(): Promise<readonly Finding[]> {
     // An author's settings skip declarations, because of libraries; here those of the SDK are
-    // checked.
-    const flags = ['-p', '.', '--skipLibCheck', 'false'];
+    // checked, by the strictest rule for members that may be absent.
+    const flags = ['-p', '.', '--skipLibCheck', 'false', '--exactOptionalPropertyTypes'];
     const { stdout } = await run([join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags], this.path);
     const pattern = /^(.+?)\((\d+),\d+\): error (.*)$/gm;
     const findings = [...stdout.matchAll(pattern)].map(([, file = '', line, message = '']) => ({

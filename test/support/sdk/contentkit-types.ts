@@ -187,9 +187,13 @@ function membersText(schema: TSchema, indent: string, { without = [], tag }: Mem
       const key = /^\w+$/.test(name) && !name.startsWith('$') ? name : `'${name}'`;
       const start = `${indent}readonly ${key}${required.includes(name) ? '' : '?'}:`;
       const type = typeText(member, indent);
-      const line = `${start} ${type};`;
+      // `attribute={condition ? value : undefined}`: JSON leaves it out.
+      const isOmitted = tag !== undefined && !required.includes(name);
+      const line = `${start} ${type}${isOmitted ? ' | undefined' : ''};`;
       const isWide = parts(member).length > 1 && (type.includes('\n') || line.length > COLUMNS);
-      const text = isWide ? `${start}\n${variants(member, `${indent}  `)};` : line;
+      const inside = `${indent}  `;
+      const last = isOmitted ? `\n${inside}| undefined` : '';
+      const text = isWide ? `${start}\n${variants(member, inside)}${last};` : line;
       const example = tag === undefined ? undefined : attributeExample(tag, name);
       return `${docText(member, indent, example)}${text}\n`;
     })

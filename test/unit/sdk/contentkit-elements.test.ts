@@ -77,6 +77,9 @@ const GOOD = [
   ),
   block(`<text>See <link target={{ url: 'https://example.com' }}>this</link></text>`),
   block(
+    `<input label="L" error={count > 1 ? 'Too many' : undefined} element={<textinput state="s" placeholder={undefined} />} />`,
+  ),
+  block(
     `<card title="T" icon="star" hint={['a', count, <text>b</text>]} /><card hint="a" icon={<image source={{ url: 'https://example.com' }} aspectRatio={1} />} />`,
   ),
   block(
