@@ -173,7 +173,11 @@ function Followed({ of, integration, lines: first, again }: FollowedProps) {
     setLines(first);
     setFresh([]);
   }, [first]);
-  const isLive = useFollowed<LogLine>(withQuery('/v1/logs', { ...of }), first[0]?.id, {
+  const [newest] = first;
+  // An empty log has no line after which it is followed: what was written since comes as earlier
+  // lines.
+  const limit = newest === undefined ? String(PAGE) : undefined;
+  const isLive = useFollowed<LogLine>(withQuery('/v1/logs', { ...of, limit }), newest?.id, {
     got: (line) => setFresh((before) => [line, ...before].slice(0, LINES_MAX)),
     missed: again,
   });

@@ -20,9 +20,14 @@ import { LogRows } from './log-view.tsx';
 import { Facts, Id, Payload, State, Time } from './parts.tsx';
 import { addressOf, place } from './place.ts';
 
+/** How often a delivery is asked for while it is under way. */
+const UNDER_WAY_MS = 1_000;
+
 export function DeliveryView({ id }: { readonly id: string }) {
   const path = `/v1/deliveries/${at(id)}`;
-  const asked = useAsked<WholeDelivery>(path);
+  const asked = useAsked<WholeDelivery>(path, (known) =>
+    known?.state === 'pending' ? UNDER_WAY_MS : undefined,
+  );
   const { state, kind } = asked.value ?? {};
   return (
     <Detail

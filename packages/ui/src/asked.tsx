@@ -18,12 +18,12 @@ export interface Asked<T> {
 export function askedBy(ask: PageApi['ask'], signedOut: () => void) {
   /**
    * @param path asked again when it changes; undefined asks nothing
-   * @param everyMs asked again, too, while the page is seen
+   * @param everyMs asked again, too, while the page is seen; may depend on what is known
    * @param read how it is asked, where `path` only names it
    */
   return function useAsked<T>(
     path: string | undefined,
-    everyMs?: number,
+    everyMs?: number | ((value: T | undefined) => number | undefined),
     read: (signal: AbortSignal) => Promise<T> = (signal) => ask<T>(path ?? '', { signal }),
   ): Asked<T> {
     const [turn, setTurn] = useState(0);
@@ -45,12 +45,13 @@ export function askedBy(ask: PageApi['ask'], signedOut: () => void) {
       );
       return () => leaving.abort();
     }, [path, turn]);
-    useEffect(() => {
-      if (everyMs === undefined) return;
-      const timer = setInterval(() => document.hidden || setTurn((before) => before + 1), everyMs);
-      return () => clearInterval(timer);
-    }, [everyMs]);
     const { value, failure, isAsking } = state.path === path ? state : { isAsking: true };
+    const turnMs = typeof everyMs === 'function' ? everyMs(value) : everyMs;
+    useEffect(() => {
+      if (turnMs === undefined) return;
+      const timer = setInterval(() => document.hidden || setTurn((before) => before + 1), turnMs);
+      return () => clearInterval(timer);
+    }, [turnMs]);
     return {
       ...(value !== undefined && { value }),
       ...(failure && { failure }),

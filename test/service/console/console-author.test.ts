@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../support/programs.ts';
 import { startChromium, watchPage } from '../../support/renderer/chromium.ts';
 import { TestService } from '../../support/service.ts';
@@ -96,9 +96,14 @@ describe('an author in the console', needs('chromium'), () => {
       const name = `counter-${way}`;
       const counter = await counterNamed(name);
       const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+      onTestFinished(async () => {
+        await page.close();
+        // Its title is that of the next way's.
+        await annex.api('DELETE', `/v1/integrations/${name}?cascade=true`);
+      });
       // It bounds a failure: a busy machine takes long for a page.
-      page.setDefaultTimeout(240_000);
-      const watched = await watchPage(page);
+      page.setDefaultTimeout(60_000);
+      const watched = watchPage(page);
       const { body } = await annex.api('POST', '/v1/console-links');
       await page.goto(`${annex.service.controlUrl}${body['url']}`);
       const button = (words: string | RegExp) => page.getByRole('button', { name: words });
@@ -157,9 +162,6 @@ describe('an author in the console', needs('chromium'), () => {
       await press(page, button('Pressed 0 times'));
       await button('Pressed 1 times').waitFor();
       expect(watched).toEqual({ errors: [], foreign: [] });
-      await page.close();
-      // Its title is that of the next way's.
-      await annex.api('DELETE', `/v1/integrations/${name}?cascade=true`);
     },
   );
 });

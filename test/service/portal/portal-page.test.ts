@@ -74,7 +74,7 @@ describe('the portal', needs('chromium'), () => {
     // It bounds a failure: a busy machine takes long for a page.
     context.setDefaultTimeout(60_000);
     page = await context.newPage();
-    watched = await watchPage(page);
+    watched = watchPage(page);
   });
   afterEach(async () => {
     expect(watched).toEqual({ errors: [], foreign: [] });

@@ -60,7 +60,7 @@ describe('the tutorial', needs('chromium'), () => {
     browser = await startChromium();
     page = await browser.newPage();
     page.setDefaultTimeout(60_000);
-    watched = await watchPage(page);
+    watched = watchPage(page);
   }, STEP_MS);
 
   afterAll(async () => {

@@ -40,7 +40,7 @@ export class DevPage {
     const browser = await startChromium();
     const page = await browser.newPage();
     page.setDefaultTimeout(90_000);
-    const shown = new DevPage([browser, page, await watchPage(page)], ending, session);
+    const shown = new DevPage([browser, page, watchPage(page)], ending, session);
     await page.goto(url);
     return shown;
   }

@@ -45,11 +45,20 @@ export const GALLERY_BUTTONS: readonly (readonly [name: string, action: object])
   ['Refresh', { action: 'refresh' }],
 ];
 
-/** What axe finds in a part of the page that keeps people out: rule, and where it is broken. */
-export async function seriousViolations(page: Page, selector: string): Promise<string[][]> {
-  await page.evaluate(axe.source);
+/**
+ * What axe finds in a part of the page that keeps people out: rule, and where it is broken.
+ *
+ * @param rules all without it
+ */
+export async function seriousViolations(
+  page: Page,
+  selector: string,
+  rules?: readonly string[],
+): Promise<string[][]> {
+  if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(axe.source);
+  const options = { iframes: false, resultTypes: ['violations'], ...(rules && { runOnly: rules }) };
   const violations = (await page.evaluate(
-    `axe.run(${JSON.stringify(selector)}, { iframes: false }).then(({ violations }) => violations)`,
+    `axe.run(${JSON.stringify(selector)}, ${JSON.stringify(options)}).then(({ violations }) => violations)`,
   )) as { id: string; impact: string; nodes: { html: string }[] }[];
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

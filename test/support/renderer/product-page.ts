@@ -95,7 +95,7 @@ export class ProductPage {
     const browser = await startChromium();
     const page = await browser.newPage();
     const session = await page.context().newCDPSession(page);
-    const product = new ProductPage({ browser, server, page, session, watched: await watchPage(page) });
+    const product = new ProductPage({ browser, server, page, session, watched: watchPage(page) });
     await product.#open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     return product;
   }
