@@ -5,6 +5,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { DecodingMode, decodeHTMLStrict, EntityDecoder, htmlDecodeTree } from 'entities/decode';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
@@ -22,9 +23,53 @@ const OPTIONS = {
   tsconfig: join(FOLDER, 'tsconfig.json'),
 } as const satisfies BuildOptions;
 
+/** Names of characters that begin with a text, such as `copy`, with what each is. */
+function* namedCharacters(begin = ''): Generator<readonly [name: string, character: string]> {
+  for (const next of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789') {
+    const name = begin + next;
+    const decoder = new EntityDecoder(htmlDecodeTree, () => undefined);
+    decoder.startEntity(DecodingMode.Strict);
+    const isBeginning = decoder.write(name, 0) === -1;
+    if (!isBeginning) continue;
+    const character = decodeHTMLStrict(`&${name};`);
+    if (character !== `&${name};`) yield [name, character];
+    yield* namedCharacters(name);
+  }
+}
+
+/** A module with `decodeHTMLStrict` of one named character, by a list that compresses to half. */
+function entitiesModule(): string {
+  const names = Map.groupBy(namedCharacters(), ([, character]) => character);
+  const list = [...names]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([character, its]) => [character, ...its.map(([name]) => name)].join(' '));
+  return `let characters;
+    export function decodeHTMLStrict(text) {
+      characters ??= new Map(${JSON.stringify(list)}.flatMap((line) => {
+        const [character, ...names] = line.split(' ');
+        return names.map((name) => ['&' + name + ';', character]);
+      }));
+      return characters.get(text) ?? text;
+    }`;
+}
+
+/**
+ * Libraries of the reader of Markdown that would be a third of the module: the names of characters,
+ * and links in plain text, which it does not look for.
+ */
+const SMALLER: Plugin = {
+  name: 'smaller',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(entities|linkify-it)$/ }, ({ path }) => ({ path, namespace: 'smaller' }));
+    onLoad({ filter: /./, namespace: 'smaller' }, ({ path }) => ({
+      contents: path === 'entities' ? entitiesModule() : 'export class LinkifyIt {}',
+    }));
+  },
+};
+
 /** The module that makes `<annex-component>` known to a page. */
 export async function componentsModule(): Promise<string> {
-  const { outputFiles } = await build({ ...OPTIONS, entryPoints: ['src/index.ts'] });
+  const { outputFiles } = await build({ ...OPTIONS, entryPoints: ['src/index.ts'], plugins: [SMALLER] });
   return outputFiles[0]?.text ?? '';
 }
 

@@ -2,6 +2,8 @@
  * Every element of ContentKit in a real browser: drawn by `<annex-component>`, pressed, chosen from
  * and typed into, through the render API of a real service.
  */
+import { brotliCompressSync } from 'node:zlib';
+import { decodeHTMLStrict } from 'entities/decode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { needs } from '../../support/programs.ts';
 import { GALLERY_BUTTONS, GALLERY_ELEMENTS, seriousViolations } from '../../support/renderer/gallery.ts';
@@ -148,6 +150,23 @@ describe('the gallery', needs('chromium'), () => {
     await keyboard.press('Enter');
     await arrives({ action: 'count', note: 'first' });
     expect(await focused()).toBe('Count');
+  });
+
+  test('characters with a name are those of HTML', async () => {
+    const names = ['amp', 'semi', 'NewLine', 'copy', 'NotEqualTilde', 'CounterClockwiseContourIntegral'];
+    const written = [...names, 'constructor', 'toString', 'nosuch', '#169'].map((name) => `&${name};`);
+    const content = written.map((text) => `\`x\`${text}`).join('');
+    const element = { type: 'block', children: [{ type: 'markdown', content }] };
+    const body = { type: 'element', state: {}, props: {}, element };
+    await product.mount({ componentId: 'gallery', answers: [{ status: 200, body }] });
+    expect(await product.component.locator('.markdown').textContent()).toBe(
+      written.map((text) => `x${decodeHTMLStrict(text)}`).join(''),
+    );
+  });
+
+  test('its module has at most 60 KB compressed', async () => {
+    const module = await (await fetch(new URL('/index.js', product.page.url()))).bytes();
+    expect(brotliCompressSync(module).length).toBeLessThan(60 * 1024);
   });
 
   test('no error stands in the console, and no request has left the machine', () => {
