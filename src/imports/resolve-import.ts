@@ -151,13 +151,20 @@ function resolveRelative(files: FileTree, specifier: string, importer: string): 
   };
 }
 
+/** What to do instead of a module of Workers. */
+const WORKERS_MODULES: Readonly<Record<string, string>> = {
+  email: 'Send mail with fetch, by the API of a mail service.',
+  node: 'Export an object with fetch(request, env, ctx) in place of a server of Node.',
+  sockets: 'Reach other services with fetch.',
+};
+
 function resolveUrl(specifier: string): Resolution {
   const node = nodeModuleNamed(specifier);
   if (node !== undefined) return { node };
   if (specifier.startsWith('cloudflare:'))
     return {
       fault: `"${specifier}" does not exist here: of the modules of Workers there is "cloudflare:workers" alone.`,
-      hint: 'Reach other services with fetch.',
+      hint: WORKERS_MODULES[specifier.slice('cloudflare:'.length)] ?? 'Do without it in code that runs here.',
     };
   return {
     fault: `"${specifier}" cannot be imported: code is not loaded from URLs.`,
@@ -188,6 +195,11 @@ function resolvePackage(
   }
   const node = nodeModuleNamed(specifier);
   if (node !== undefined) return { node };
+  if (specifier === '__STATIC_CONTENT_MANIFEST')
+    return {
+      fault: '"__STATIC_CONTENT_MANIFEST" does not exist here: it belongs to Workers Sites.',
+      hint: 'Write "assets: ./folder" to the manifest, which serves the files without code.',
+    };
   if (/^(?:~|@\/)/.test(specifier))
     return {
       fault: `"${specifier}" is no name of a package, and no tsconfig.json maps it.`,

@@ -62,7 +62,8 @@ export const importCommand: Command = defineCommand({
         hint: 'Give the folder of a worker, or begin with "annex new".',
       });
     const read = { ...found, folder: basename(folder), organization: String(organization) };
-    const { yaml, name, problems } = imported({ ...read, envNames: envNamesIn(folder) }, shown(found.file));
+    const code = { main: mainIn(folder), envNames: envNamesIn(folder) };
+    const { yaml, name, problems } = imported({ ...read, ...code }, shown(found.file));
     const file = join(folder, MANIFEST_FILE);
     try {
       // Attack: a link in a cloned folder, which leads to a file of the machine.
@@ -98,8 +99,24 @@ function organizationId(text: string): string {
   throw new UsageError('It is the id of an organization: letters, digits, ".", "_" and "-".');
 }
 
-/** `env.NAME`, in the capitals of bindings, and names that are taken out of `env`. */
-const READS = /\benv\.([A-Z][A-Z0-9_]{0,63})\b/g;
+/** Code that is the worker of a folder without `main`. */
+const USUAL_MAINS = /^(?:src\/)?(?:index|worker)\.(?:[cm]?js|tsx?)$/;
+
+/** The code of a worker whose file names none: `main` of its package.json, or the usual file. */
+function mainIn(folder: string): string | undefined {
+  const sources = sourcesIn(folder);
+  const read = readInside(folder, 'package.json', WRANGLER_BYTES_MAX);
+  try {
+    const { main } = typeof read === 'object' ? JSON.parse(String(read.bytes)) : {};
+    if (typeof main === 'string' && sources.includes(main.replace(/^\.\//, ''))) return main;
+  } catch {
+    // It is reported where packages are read.
+  }
+  return sources.find((path) => USUAL_MAINS.test(path));
+}
+
+/** `env.NAME` or `env['NAME']`, in the capitals of bindings, and names that are taken out of it. */
+const READS = /\benv(?:\.|\[["'])([A-Z][A-Z0-9_]{0,63})\b/g;
 const TAKEN = /\{([\w\s,:]{1,500})\}\s*=\s*(?:\w{1,20}\.)?env\b/g;
 
 /** Names that code in the folder reads from `env`, and those of values for development. */

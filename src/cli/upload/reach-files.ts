@@ -216,7 +216,7 @@ const hintFor = (folder: string): string =>
 function wordsOf(fault: ImportFault): Words {
   const { specifier, importer } = fault;
   if (/^\.\.?(\/|$)/.test(specifier)) return relativeWords(specifier, importer);
-  if (!/^(?:@[^/:]+\/)?[^/:@#.~][^:]*$/.test(specifier) || fault.message.includes(' is mapped by '))
+  if (!/^(?:@[^/:]+\/)?[^/:@#.~_][^:]*$/.test(specifier) || fault.message.includes(' is mapped by '))
     return fault;
   const [name = specifier] = /^(?:@[^/]+\/)?[^/]+/.exec(specifier) ?? [];
   if (fault.message.includes('offers no'))

@@ -27,6 +27,8 @@ export interface WranglerSource {
   /** Name of the folder, for a worker without a name. */
   readonly folder: string;
   readonly organization: string;
+  /** The code where the file names none. */
+  readonly main?: string | undefined;
   /** Names that the code reads from `env`, and those of values for development. */
   readonly envNames: readonly string[];
 }
@@ -47,6 +49,7 @@ export function importWorker(source: WranglerSource): ImportedWorker {
   const found = new Findings(source);
   const name = nameOf(config['name'], source.folder);
   const own = membersOf(config, found);
+  const main = config['main'] ?? source.main;
   const declared = new Set([...Object.keys(own.vars), ...own.kv, ...found.absent, 'CONFIGURATION', 'ANNEX']);
   if (own.assets !== undefined) declared.add(String(own.assets['binding'] ?? 'ASSETS'));
   const secrets = source.envNames.filter((one) => ENV_NAME.test(one) && !declared.has(one));
@@ -57,7 +60,7 @@ export function importWorker(source: WranglerSource): ImportedWorker {
     organization: source.organization,
     scopes: [],
     entry: 'request',
-    ...(typeof config['main'] === 'string' && { script: config['main'].replace(/^\.\//, '') }),
+    ...(typeof main === 'string' && { script: main.replace(/^\.\//, '') }),
     ...(Object.keys(own.vars).length > 0 && { vars: own.vars }),
     ...(secrets.length > 0 && {
       secrets: Object.fromEntries(secrets.map((one) => [one, `\${{ env.${one} }}`])),
@@ -94,10 +97,12 @@ class Findings {
     this.problems.push(problem(message, this.#placeOf(key, hint)));
   }
 
-  /** The first line that has the key. */
+  /** The first line that begins with the key, else the first that has it. */
   #placeOf(key: string, hint: string | undefined) {
     const { file, text } = this.#source;
-    const line = text.split('\n').findIndex((one) => new Set(one.split(/[^\w-]+/)).has(key)) + 1;
+    const lines = text.split('\n').map((one) => one.split(/[^\w-]+/).filter((word) => word !== ''));
+    const first = lines.findIndex(([word]) => word === key);
+    const line = (first === -1 ? lines.findIndex((words) => words.includes(key)) : first) + 1;
     return { file, ...(line > 0 && { line, column: 1 }), ...(hint !== undefined && { hint }) };
   }
 }
@@ -118,6 +123,8 @@ const SILENT = new Set([
   ...[
     'minify',
     'no_bundle',
+    'node_compat',
+    'type',
     'find_additional_modules',
     'base_dir',
     'upload_source_maps',
@@ -139,6 +146,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   routes: 'An endpoint has a URL of the service; a proxy in front maps others to it.',
   route: 'An endpoint has a URL of the service; a proxy in front maps others to it.',
   build: 'Run your build before "annex publish".',
+  webpack_config: 'Run your build before "annex publish".',
   rules: 'Texts are imported by their extension, or with { type: "text" }.',
   limits: 'Limits are those of the service.',
   migrations: 'It belongs to Durable Objects.',

@@ -105,7 +105,7 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
   const { upload } = job.files;
   try {
     const { outputFiles, warnings, metafile, shortNames, followsContexts } = await buildScript(job);
-    const patterns = buildProblems([], warnings.filter(isOfUpload), job.diskless);
+    const patterns = buildProblems([], warnings.filter(isOfAuthor), job.diskless);
     if (shortNames) patterns.warnings.push(namesShortened());
     const built = mappedScript(outputFiles);
     const { script, map } = followsContexts ? await following(built) : built;
@@ -134,7 +134,7 @@ export async function bundleCode(job: BundleJob): Promise<BundleResult> {
     // No messages: esbuild itself died. The process ends without a result, and the host reports it.
     if (errors === undefined || warnings === undefined) throw error;
     await explainJsx(errors, upload);
-    const found = buildProblems(errors, warnings.filter(isOfUpload), job.diskless);
+    const found = buildProblems(errors, warnings.filter(isOfAuthor), job.diskless);
     const refused = warnings.filter((message) => refusedBy(message) !== undefined).map(refusedModule);
     return { ok: false, problems: [...found.errors, ...refused, ...found.warnings] };
   }
@@ -172,8 +172,12 @@ async function following({ script, map }: MappedScript): Promise<MappedScript> {
 }
 
 /** Whether a warning is of esbuild, and an author can do something about it. */
-const isOfUpload = (message: Message): boolean =>
-  refusedBy(message) === undefined && message.location?.file.startsWith(`${NODE}:`) !== true;
+/** Whether a message is shown. What esbuild finds odd in a package, its author cannot change. */
+function isOfAuthor(message: Message): boolean {
+  const file = message.location?.file ?? '';
+  if (refusedBy(message) !== undefined || file.startsWith(`${NODE}:`)) return false;
+  return isGlobImport(message) || !/[:/]node_modules\//.test(file);
+}
 
 const sizeOfScript = ({ path, contents }: OutputFile): number =>
   path.endsWith('.js') ? contents.byteLength : 0;

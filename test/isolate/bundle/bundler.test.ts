@@ -305,6 +305,16 @@ describe('a script', () => {
       warnings: [{ severity: 'warning', file: 'index.js', line: 2, message: expect.stringContaining('NaN') }],
     });
   });
+
+  test('carries no warning about a package, which its author cannot change', async () => {
+    const files = {
+      'index.js': 'import { a } from "odd";\nexport default a;',
+      'node_modules/odd/package.json': '{ "main": "index.js", "sideEffects": false }',
+      'node_modules/odd/index.js': 'import "./b.js";\nexport const a = (x) => x === NaN;',
+      'node_modules/odd/b.js': 'export const b = 1;',
+    };
+    expect(await bundled(uploaded(files), 'index.js')).toMatchObject({ ok: true, warnings: [] });
+  });
 });
 
 describe('problems', () => {

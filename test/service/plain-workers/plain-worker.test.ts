@@ -408,17 +408,16 @@ describe('publishing', () => {
     ]);
   });
 
-  test('refuses other modules of Workers', async () => {
-    const code = `import { connect } from 'cloudflare:sockets';\nconnect();\n${PLAIN}`;
-    expect(await problems(code, 'entry: request\n')).toEqual([
-      422,
-      [
-        expect.objectContaining({
-          line: 1,
-          message: expect.stringContaining('"cloudflare:sockets" does not exist here'),
-        }),
-      ],
-    ]);
+  test.each([
+    ['cloudflare:sockets', 'Reach other services with fetch.'],
+    ['cloudflare:node', 'Export an object with fetch'],
+    ['cloudflare:workflows', 'Do without it'],
+    ['__STATIC_CONTENT_MANIFEST', 'Write "assets: ./folder"'],
+  ])('refuses %s, and says what to do instead', async (name, hint) => {
+    const message = expect.stringContaining(`"${name}" does not exist here`);
+    const found = expect.objectContaining({ line: 1, message, hint: expect.stringContaining(hint) });
+    const code = `import one from '${name}';\none();\n${PLAIN}`;
+    expect(await problems(code, 'entry: request\n')).toEqual([422, [found]]);
   });
 
   test('refuses a worker without a handler', async () => {

@@ -92,6 +92,11 @@ test('a JSON file with comments does, too', () => {
   ]);
 });
 
+test('a key is found at its line, and not where a value has its name', () => {
+  const { found } = imported('wrangler.toml', 'name = "site"\nmain = "a.js"\n[site]\nbucket = "./public"\n');
+  expect(found).toEqual(['3 warning: "site" has no counterpart in a manifest.']);
+});
+
 test('a file without a name has that of its folder, and one without code says so', () => {
   const { manifest, found } = imported('wrangler.toml', '');
   expect(manifest['name']).toBe('my-folder');
