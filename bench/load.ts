@@ -1,68 +1,122 @@
 /**
- * Load generator for one fixed request: plain sockets in a process of its own, so that the client
- * uses little CPU. One request in flight per connection; a latency is from the last byte written to
- * the last byte read.
- *
- * Run as a child: receives a `Load` by message, sends a `Measured` back, exits.
+ * Load on an HTTP server: wrk where it is installed, or a generator of our own in a process of its
+ * own (`generator.ts`), which uses more CPU. One request in flight per connection.
  */
+import { execFile, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import { onAnswers } from './answers.ts';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { onPath } from './servers.ts';
 
-export interface Load {
+export interface Target {
+  readonly url: URL;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** For a generator of our own. */
+export interface Generation {
   readonly port: number;
   /** The whole request, base64. */
   readonly request: string;
   readonly connections: number;
-  readonly warmupMs: number;
-  readonly measureMs: number;
+  readonly seconds: number;
 }
 
-export interface Measured {
-  readonly requestsPerS: number;
+export interface Loaded {
+  readonly perSecond: number;
+  readonly requests: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Answers with another status than 200. */
-  readonly failures: number;
 }
 
-/** Sends the request in a loop; `answered` is called for each answer. */
-function drive(socket: Socket, request: Buffer, answered: (status: string, latencyMs: number) => void): void {
-  let sentAt = performance.now();
-  socket.setNoDelay(true);
-  onAnswers(socket, (status) => {
-    const now = performance.now();
-    answered(status, now - sentAt);
-    sentAt = now;
-    socket.write(request);
-  });
-  socket.write(request);
+export const CONNECTIONS = 32;
+const MS = { us: 0.001, ms: 1, s: 1_000, m: 60_000 } as const;
+
+/** @throws where an answer has another status than 2xx */
+export async function load(target: Target, seconds: number, connections = CONNECTIONS): Promise<Loaded> {
+  const wrk = onPath('wrk');
+  return wrk ? runWrk(wrk, target, seconds, connections) : generate(target, seconds, connections);
 }
 
-async function measure({ port, request, connections, warmupMs, measureMs }: Load): Promise<Measured> {
-  const latencies: number[] = [];
-  let failures = 0;
-  let measuring = false;
-  const sockets = Array.from({ length: connections }, () => connect(port, '127.0.0.1'));
-  for (const socket of sockets) {
-    drive(socket, Buffer.from(request, 'base64'), (status, latencyMs) => {
-      if (!measuring) return;
-      if (status !== '200') failures += 1;
-      latencies.push(latencyMs);
-    });
+async function runWrk(wrk: string, target: Target, seconds: number, connections: number): Promise<Loaded> {
+  const folder = await mkdtemp(join(tmpdir(), 'annex-wrk-'));
+  const script = join(folder, 'request.lua');
+  const { url, method = 'GET', headers = {}, body } = target;
+  // As numbers of bytes: Lua changes the ends of lines in other strings.
+  const lua = (text: string) =>
+    `"${[...Buffer.from(text)].map((byte) => `\\${String(byte).padStart(3, '0')}`).join('')}"`;
+  const lines = [
+    `wrk.method = ${lua(method)}`,
+    ...(body === undefined ? [] : [`wrk.body = ${lua(body)}`]),
+    ...Object.entries(headers).map(([name, value]) => `wrk.headers[${lua(name)}] = ${lua(value)}`),
+  ];
+  try {
+    await writeFile(script, lines.join('\n'));
+    const settings = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-s', script, url.href];
+    const { stdout } = await promisify(execFile)(wrk, settings);
+    if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${url}: ${stdout}`);
+    if (/\b0 requests in/.test(stdout)) throw new Error(`${url} answered nothing in ${seconds} seconds.`);
+    const number = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1]);
+    const latency = (percent: number) => {
+      const [, value, unit] = new RegExp(`${percent}%\\s+([\\d.]+)(us|ms|s|m)\\b`).exec(stdout) ?? [];
+      return Number(value) * MS[unit as keyof typeof MS];
+    };
+    return {
+      ...{ perSecond: number(/Requests\/sec:\s+([\d.]+)/), requests: number(/(\d+) requests in/) },
+      ...{ p50Ms: latency(50), p99Ms: latency(99) },
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
-  await new Promise((resolve) => setTimeout(resolve, warmupMs));
-  measuring = true;
-  const startedAt = performance.now();
-  await new Promise((resolve) => setTimeout(resolve, measureMs));
-  const elapsedS = (performance.now() - startedAt) / 1_000;
-  measuring = false;
-  for (const socket of sockets) socket.destroy();
-  latencies.sort((a, b) => a - b);
-  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
-  return { requestsPerS: latencies.length / elapsedS, p50Ms: at(0.5), p99Ms: at(0.99), failures };
 }
 
-process.once('message', async (load: Load) => {
-  const measured = await measure(load);
-  process.send?.(measured, () => process.exit(0));
-});
+async function generate(target: Target, seconds: number, connections: number): Promise<Loaded> {
+  const child = fork(fileURLToPath(new URL('generator.ts', import.meta.url)));
+  const request = requestOf(target).toString('base64');
+  child.send({ port: Number(target.url.port), request, connections, seconds } satisfies Generation);
+  const [answer] = (await once(child, 'message')) as [Loaded | { failed: string }];
+  if ('failed' in answer) throw new Error(`${target.url}: ${answer.failed}`);
+  return answer;
+}
+
+export function requestOf({ url, method = 'GET', headers = {}, body = '' }: Target): Buffer {
+  const all = { host: url.host, ...headers, ...(body && { 'content-length': Buffer.byteLength(body) }) };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`${method} ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+}
+
+/** Milliseconds from the first byte sent to the last received, on an open connection. */
+export async function firstAnswerMs(target: Target): Promise<number> {
+  const socket = connect(Number(target.url.port), '127.0.0.1').setNoDelay(true);
+  await once(socket, 'connect');
+  const startedAt = performance.now();
+  socket.write(requestOf(target));
+  const status = await new Promise<string>((resolve) => onAnswers(socket, resolve));
+  const ms = performance.now() - startedAt;
+  socket.destroy();
+  if (status !== '200') throw new Error(`${target.url} answered ${status}.`);
+  return ms;
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+/** Calls `answered` with the status of each answer with a length, when its last byte is there. */
+export function onAnswers(socket: Socket, answered: (status: string) => void): void {
+  let held: Buffer = Buffer.alloc(0);
+  socket.on('data', (chunk: Buffer) => {
+    held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+    const headEnd = held.indexOf(HEAD_END);
+    if (headEnd === -1) return;
+    const head = held.toString('latin1', 0, headEnd);
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+    if (held.length < headEnd + HEAD_END.length + length) return;
+    held = Buffer.alloc(0);
+    answered(head.slice(9, 12));
+  });
+}

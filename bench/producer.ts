@@ -9,7 +9,7 @@
 import { Agent } from 'undici';
 import { type Posted, pageRead, siteView } from '../test/support/deliveries/webhook-senders.ts';
 import { timedEventId } from '../test/support/receivers/ledger-receiver.ts';
-import { endWithParent, produce } from './peers/feed.ts';
+import { endWithParent, produce } from './feed.ts';
 
 export interface ProducerSettings {
   readonly control: string;

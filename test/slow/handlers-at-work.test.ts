@@ -1,6 +1,6 @@
 /**
  * Handlers that use the API of the service while it is stopped and started, and while its database
- * is away: no delivery fails, because no code does. The long version is `npm run bench:handlers`.
+ * is away: no delivery fails, because no code does.
  */
 import { expect, test } from 'vitest';
 import { onPostgres, onSqlite } from '../support/crash/handler-engines.ts';

@@ -1,7 +1,4 @@
-/**
- * One of two nodes is cut off from the database without a word, while the other goes on. The long
- * version is `npm run bench:nodes -- cut`.
- */
+/** One of two nodes is cut off from the database without a word, while the other goes on. */
 import { expect, test } from 'vitest';
 import { cutNode } from '../support/nodes/cut-node.ts';
 import { needs } from '../support/programs.ts';

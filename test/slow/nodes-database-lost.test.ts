@@ -1,6 +1,5 @@
 /**
  * Nodes under load whose database stops doing its work for some seconds, in each way that it may.
- * The long version is `npm run bench:nodes`.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as failures from '../support/nodes/database-failures.ts';

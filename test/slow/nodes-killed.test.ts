@@ -1,6 +1,5 @@
 /**
  * Two nodes on one PostgreSQL, with clocks a minute apart, one of which is killed again and again.
- * The long version is `npm run bench:nodes -- kills`.
  */
 import { expect, test } from 'vitest';
 import { killedNodes, shiftedClock } from '../support/nodes/killed-nodes.ts';
