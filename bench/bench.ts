@@ -16,7 +16,7 @@ import { envelope, raw } from './rows/calls.ts';
 import { deliveries, nodes, sqlite } from './rows/deliveries.ts';
 import { fairness } from './rows/fairness.ts';
 import { first, memory, start } from './rows/installations.ts';
-import { backlog, copy, lists, soak } from './rows/store.ts';
+import { backlog, copy, soak } from './rows/store.ts';
 import { web } from './rows/web.ts';
 
 const CHART = fileURLToPath(new URL('../docs/pictures/bench.svg', import.meta.url));
@@ -38,9 +38,8 @@ const OTHERS: Readonly<Record<string, readonly [bench: Bench, what: string]>> = 
   render: [render, 'a drawing of a component by the API, beside an envelope of the same event'],
   followers: [followers, 'calls and deliveries beside a hundred clients that follow what is quiet'],
   web: [web, 'the web platform of an isolate, beside Node'],
-  attacks: [attacks, 'bystanders beside each attack; attacks:together combines those of the hostile corpus'],
+  attacks: [attacks, 'a bystander beside attacks of the hostile corpus; attacks:together combines them'],
   backlog: [backlog, 'new deliveries beside a million that wait, on both engines'],
-  lists: [lists, 'pages of a list over a million deliveries, by the filters of the console'],
   copy: [copy, 'annex copy of a gigabyte to PostgreSQL'],
   soak: [soak, 'memory over ten minutes of events at half of the rate'],
   dev: [dev, 'from a save to an answer of the endpoint under annex dev'],
@@ -48,7 +47,7 @@ const OTHERS: Readonly<Record<string, readonly [bench: Bench, what: string]>> = 
   libraries: [libraries, 'much-used packages of npm: publish, first call, next call'],
 };
 /** Take minutes, and have enough samples in one round. */
-const ONCE = new Set(['attacks', 'backlog', 'lists', 'copy', 'soak', 'dev', 'testing', 'libraries']);
+const ONCE = new Set(['attacks', 'backlog', 'copy', 'soak', 'dev', 'testing', 'libraries']);
 
 const BENCHES = { ...TABLE, ...OTHERS };
 
@@ -62,7 +61,7 @@ of their name. Exits with 1 where an aim is missed.
   --quick           one short round, for a look: the table in three minutes
   --rounds N        rounds, of which medians count; default 5, and 1 of those that take minutes
   --seconds N       length of a measurement; default 5
-  --size N          deliveries of a backlog or a list, megabytes of a copy, minutes of a soak
+  --size N          deliveries of a backlog, megabytes of a copy, minutes of a soak, combinations of attacks
   --chart           draw the chart of docs/pictures/bench.svg
   --against COMMIT  compare with the last figures of a commit in bench/history.json
   --compare A..B    compare two commits of the history; measures nothing

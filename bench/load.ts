@@ -33,15 +33,26 @@ export interface Loaded {
   readonly requests: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** Answers with another status than 2xx. */
+  readonly failures: number;
 }
 
 export const CONNECTIONS = 32;
 const MS = { us: 0.001, ms: 1, s: 1_000, m: 60_000 } as const;
 
 /** @throws where an answer has another status than 2xx */
-export async function load(target: Target, seconds: number, connections = CONNECTIONS): Promise<Loaded> {
+export async function load(target: Target, seconds: number): Promise<Loaded> {
+  const loaded = await measure(target, seconds, CONNECTIONS);
+  if (loaded.failures > 0) throw new Error(`${target.url}: ${loaded.failures} calls failed.`);
+  return loaded;
+}
+
+export async function measure(target: Target, seconds: number, connections: number): Promise<Loaded> {
   const wrk = onPath('wrk');
-  return wrk ? runWrk(wrk, target, seconds, connections) : generate(target, seconds, connections);
+  const run = wrk ? runWrk(wrk, target, seconds, connections) : generate(target, seconds, connections);
+  const loaded = await run;
+  if (loaded.requests === 0) throw new Error(`${target.url} answered nothing in ${seconds} seconds.`);
+  return loaded;
 }
 
 async function runWrk(wrk: string, target: Target, seconds: number, connections: number): Promise<Loaded> {
@@ -60,16 +71,14 @@ async function runWrk(wrk: string, target: Target, seconds: number, connections:
     await writeFile(script, lines.join('\n'));
     const settings = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-s', script, url.href];
     const { stdout } = await promisify(execFile)(wrk, settings);
-    if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${url}: ${stdout}`);
-    if (/\b0 requests in/.test(stdout)) throw new Error(`${url} answered nothing in ${seconds} seconds.`);
-    const number = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1]);
+    const number = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? 0);
     const latency = (percent: number) => {
       const [, value, unit] = new RegExp(`${percent}%\\s+([\\d.]+)(us|ms|s|m)\\b`).exec(stdout) ?? [];
       return Number(value) * MS[unit as keyof typeof MS];
     };
     return {
       ...{ perSecond: number(/Requests\/sec:\s+([\d.]+)/), requests: number(/(\d+) requests in/) },
-      ...{ p50Ms: latency(50), p99Ms: latency(99) },
+      ...{ p50Ms: latency(50), p99Ms: latency(99), failures: number(/Non-2xx or 3xx responses: (\d+)/) },
     };
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -80,9 +89,7 @@ async function generate(target: Target, seconds: number, connections: number): P
   const child = fork(fileURLToPath(new URL('generator.ts', import.meta.url)));
   const request = requestOf(target).toString('base64');
   child.send({ port: Number(target.url.port), request, connections, seconds } satisfies Generation);
-  const [answer] = (await once(child, 'message')) as [Loaded | { failed: string }];
-  if ('failed' in answer) throw new Error(`${target.url}: ${answer.failed}`);
-  return answer;
+  return ((await once(child, 'message')) as [Loaded])[0];
 }
 
 export function requestOf({ url, method = 'GET', headers = {}, body = '' }: Target): Buffer {

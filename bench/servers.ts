@@ -5,6 +5,7 @@
  * them are left out, and the table says so.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -22,7 +23,7 @@ export interface QueueServer {
 export const databaseUrl = ({ socket }: QueueServer): string =>
   `postgres://postgres@localhost/postgres?host=${encodeURIComponent(socket)}`;
 
-const READY_WITHIN_MS = 10_000;
+const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 20;
 /** The user `nobody` where this process is root: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED = 65_534;
@@ -39,7 +40,7 @@ export async function startRedis(fsync: 'always' | 'everysec'): Promise<QueueSer
   const settings = ['--port', '0', '--unixsocket', socket, '--dir', folder, '--save', ''];
   const durable = ['--appendonly', 'yes', '--appendfsync', fsync];
   const server = spawn(program, [...settings, ...durable], { stdio: 'ignore' });
-  return running(server, folder, socket, socket);
+  return running(server, folder, socket, () => accepts(socket));
 }
 
 /** @param options further settings, as `name=value` */
@@ -57,7 +58,9 @@ export async function startPostgres(options: readonly string[] = []): Promise<Qu
   const wanted = ['listen_addresses=', 'autovacuum=on', ...options].flatMap((setting) => ['-c', setting]);
   const settings = ['-D', data, '-k', folder, ...wanted];
   const server = spawn(join(bin, 'postgres'), settings, { ...user, stdio: 'ignore' });
-  return running(server, folder, folder, join(folder, '.s.PGSQL.5432'));
+  // It listens before it answers.
+  const asked = () => spawn(join(bin, 'pg_isready'), ['-q', '-h', folder], { stdio: 'ignore' });
+  return running(server, folder, folder, async () => (await once(asked(), 'exit'))[0] === 0);
 }
 
 /** Finds a program even where the system folders are not on the path. */
@@ -76,7 +79,7 @@ async function running(
   server: ChildProcess,
   folder: string,
   socket: string,
-  listensAt: string,
+  isReady: () => Promise<boolean>,
 ): Promise<QueueServer> {
   const exited = new Promise<void>((resolve) => server.once('exit', () => resolve()));
   const stop = async () => {
@@ -85,7 +88,7 @@ async function running(
     rmSync(folder, { recursive: true, force: true });
   };
   const until = performance.now() + READY_WITHIN_MS;
-  while (!(await accepts(listensAt))) {
+  while (!(await isReady())) {
     if (performance.now() > until || server.exitCode !== null) {
       await stop();
       throw new Error(`${server.spawnfile} does not listen.`);

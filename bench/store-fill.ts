@@ -56,7 +56,7 @@ interface SiteTarget {
 }
 
 /** Opens the database of a store that no service uses. */
-export function openStorePlace({ folder, url }: StorePlace): Promise<Database> {
+function openStorePlace({ folder, url }: StorePlace): Promise<Database> {
   if (url === undefined) return openDatabase(sqliteDialect(join(folder, 'annex.db')));
   const slow = { statement_timeout: 0, query_timeout: 0 };
   const pool = new Pool({ ...connectionSettings(url), ...slow, max: 2 });

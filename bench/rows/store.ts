@@ -1,23 +1,19 @@
 /**
- * What a large store costs: a million waiting deliveries, pages of a list over a million, a copy to
- * PostgreSQL; and memory while events are posted for ten minutes.
+ * What a large store costs: a million waiting deliveries, and a copy to PostgreSQL; and memory
+ * while events are posted for ten minutes.
  */
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sql } from 'kysely';
 import { Client } from 'pg';
-import { DeliveryList } from '../../src/host/store/deliveries/delivery-list.ts';
-import type { DeliveryFilter } from '../../src/host/store/deliveries/delivery-search.ts';
 import { type Posted, siteView } from '../../test/support/deliveries/webhook-senders.ts';
 import { LedgerReceiver, timedEventId } from '../../test/support/receivers/ledger-receiver.ts';
-import { type Bench, type Figure, median, pause, quantile, type Round } from '../figures.ts';
+import { type Bench, type Figure, median, pause, type Round } from '../figures.ts';
 import { noServer } from '../peers/peers.ts';
 import { CpuMeter, residentMib } from '../processes.ts';
 import { databaseUrl, type QueueServer, startPostgres } from '../servers.ts';
-import { openStorePlace, prefill, type StorePlace } from '../store-fill.ts';
+import { prefill, type StorePlace } from '../store-fill.ts';
 import { Webhooks } from '../webhooks.ts';
 import { withReceiver } from './deliveries.ts';
 
@@ -140,72 +136,6 @@ async function rates(
   await flooding.end();
   return { delivered: { perSecond, us: ownUs + serverUs }, accepted };
 }
-
-/** Filters of the console: each finds many, some, or none. */
-const FILTERS: Readonly<Record<string, DeliveryFilter>> = {
-  'no filter': {},
-  'state failed': { state: 'failed' },
-  'state pending': { state: 'pending' },
-  'state held: none': { state: 'held' },
-  organization: { organization: 'o2' },
-  'organization: none': { organization: 'nobody' },
-  'organization and failed': { organization: 'o2', state: 'failed' },
-  type: { type: 'type_3' },
-  installation: { installationId: 'ins_2' },
-  'installation and failed': { installationId: 'ins_2', state: 'failed' },
-};
-const PAGES = 100;
-const PAGE = 100;
-
-/** The first page, and pages that begin anywhere in the list. */
-export const lists: Bench = (round) =>
-  onEngines(round, async function* (engine, postgres) {
-    const folder = await mkdtemp(join(tmpdir(), 'annex-lists-'));
-    const database = await openStorePlace({ folder, ...(postgres && { url: databaseUrl(postgres) }) });
-    try {
-      const [count, now] = [round.size ?? MILLION, Date.now()];
-      const makeId = (at: string, i: string) =>
-        postgres
-          ? `lpad(to_hex(${at}), 12, '0') || '-' || lpad(to_hex(${i}), 12, '0') || '-benchids.00001'`
-          : `printf('%012x-%012x-benchids.00001', ${at}, ${i})`;
-      const numbers = `with recursive numbers(i) as (select 1 union all select i + 1 from numbers where i < ${count})`;
-      await sql.raw(insertion(numbers, makeId(`${now - count} + i`, 'i'), now - count)).execute(database);
-      await sql.raw(postgres ? 'vacuum (analyze)' : 'analyze').execute(database);
-      const list = new DeliveryList(database);
-      const hex = (value: number) => value.toString(16).padStart(12, '0');
-      for (const [name, filter] of Object.entries(FILTERS)) {
-        const times: number[] = [];
-        for (let page = 0; page < PAGES; page += 1) {
-          const at = Math.floor((count * (PAGES - page)) / PAGES);
-          const cursor = page === 0 ? undefined : `${hex(now - count + at)}-${hex(at)}-benchids.00001`;
-          const began = performance.now();
-          await list.list({ ...filter, limit: PAGE, cursor });
-          times.push(performance.now() - began);
-        }
-        const aim = { most: 100, isAbsolute: true };
-        yield {
-          row: `${engine}, page of a list, ${name}, p99`,
-          unit: 'ms',
-          annex: quantile(times, 0.99),
-          aim,
-        };
-      }
-    } finally {
-      await database.destroy();
-      await rm(folder, { recursive: true, force: true });
-    }
-  });
-
-/** A delivery a millisecond: three in a hundred have failed, one in two hundred is pending. */
-const insertion = (numbers: string, id: string, from: number): string =>
-  `insert into deliveries (id, event, event_id, type, kind, endpoint, organization, integration,
-      installation_id, level, place, state, due_at, armed_at, fence, attempts, retries, unknowns, faults,
-      outcome, created_at)
-    ${numbers}
-    select ${id}, 'event', 'evt_' || i, 'type_' || (i % 5), 'webhook', 'endpoint_' || (i % 500),
-      'o' || (i % 200), 'orders', 'ins_' || (i % 500), 'organization', '',
-      case when i % 100 < 3 then 'failed' when i % 200 = 50 then 'pending' else 'delivered' end,
-      ${from}, ${from}, 1, 1, 0, 0, 0, 'answered 200', ${from} + i from numbers`;
 
 const PROGRAM = fileURLToPath(new URL('../../src/local/annex.ts', import.meta.url));
 const MEGABYTES = 1_024;
