@@ -4,9 +4,9 @@
  */
 import { isMet, type Row, shown } from './figures.ts';
 
-const LEFT = 330;
-const WIDTH = 430;
-const RIGHT = 90;
+const LEFT = 400;
+const WIDTH = 360;
+const RIGHT = 190;
 const LINE = 26;
 const TOP = 44;
 const TICKS = [0.1, 0.25, 0.5, 1, 2, 4, 10];
@@ -20,7 +20,8 @@ const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceA
 
 /** @param about the machine and the date */
 export function chart(rows: readonly Row[], about: string): string {
-  const drawn = rows.filter(({ ratio }) => ratio !== undefined);
+  // An aim in a unit is about no ratio.
+  const drawn = rows.filter(({ ratio, aim }) => ratio !== undefined && !aim?.isAbsolute);
   const [low, high] = [TICKS[0] ?? 1, TICKS.at(-1) ?? 1].map(Math.log) as [number, number];
   const x = (ratio: number) => {
     const share = (Math.log(ratio) - low) / (high - low);
@@ -31,7 +32,7 @@ export function chart(rows: readonly Row[], about: string): string {
     const [y, ratio] = [TOP + at * LINE, row.ratio ?? 1];
     const kind = { true: 'met', false: 'missed', undefined: 'plain' }[`${isMet(row)}`] ?? 'plain';
     const [from, to] = [x(1), x(ratio)].sort((one, other) => one - other) as [number, number];
-    const limit = row.aim?.isAbsolute ? undefined : (row.aim?.least ?? row.aim?.most);
+    const limit = row.aim?.least ?? row.aim?.most;
     return [
       `<text x="${LEFT - 10}" y="${y + 16}" text-anchor="end">${escaped(row.row)}</text>`,
       `<rect class="${kind}" x="${from}" y="${y + 4}" width="${Math.max(2, to - from)}" height="${LINE - 9}"/>`,
@@ -44,7 +45,7 @@ export function chart(rows: readonly Row[], about: string): string {
     (tick) =>
       `<path class="${tick === 1 ? 'one' : 'grid'}" d="M${x(tick)} ${TOP - 6}V${bottom}"/><text class="dim" x="${x(tick)}" y="${TOP - 12}" text-anchor="middle">${tick} ×</text>`,
   );
-  const [width, height] = [LEFT + WIDTH + RIGHT + 60, bottom + 30];
+  const [width, height] = [LEFT + WIDTH + RIGHT, bottom + 30];
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><style>${STYLE}</style>
 ${grid.join('\n')}
 ${lines.join('\n')}

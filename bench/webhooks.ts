@@ -67,6 +67,7 @@ export async function delivered(
   const after = await receiver.progress();
   if (after.badSignatures > 0) throw new Error('A signature did not verify.');
   const count = after.received - before.received;
+  if (count === 0) throw new Error(`Nothing was delivered in ${seconds} seconds.`);
   const perSecond = (count * 1_000) / (performance.now() - startedAt);
   const [ownUs = 0, serverUs = 0] = meters.map((meter) => meter.us() / count);
   return { perSecond, ownUs, serverUs };

@@ -174,10 +174,12 @@ async function copied(folder: string, url: string) {
   const began = performance.now();
   const child = spawn(process.execPath, [PROGRAM, 'copy', '--data', folder], {
     env: { ...process.env, ANNEX_DATABASE_URL: url },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
   let [verifyingAt, peakMib] = [Number.NaN, 0];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = text;
     if (/^verifying/m.test(text) && Number.isNaN(verifyingAt)) verifyingAt = performance.now();
   });
   const sampling = setInterval(() => {
@@ -186,7 +188,7 @@ async function copied(folder: string, url: string) {
   }, 50);
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   clearInterval(sampling);
-  if (code !== 0) throw new Error(`annex copy ended with ${code}.`);
+  if (code !== 0) throw new Error(`annex copy ended with ${code}: ${said}`);
   const [copyS, verifyS] = [verifyingAt - began, performance.now() - verifyingAt].map((ms) => ms / 1_000);
   return { copyS: copyS ?? 0, verifyS: verifyS ?? 0, peakMib };
 }
