@@ -4,6 +4,7 @@ import { useRef, useState } from 'preact/hooks';
 import { styleSheet, WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
 import { Callout, Field, Skeleton, TextLine, useFieldAttributes } from '../../ui/src/widgets.tsx';
 import { CONSOLE_STYLES } from './console-styles.ts';
+import { ErrorsView } from './errors-view.tsx';
 import { InstallationView } from './installation-view.tsx';
 import { IntegrationView } from './integration-view.tsx';
 import { type Listing, ListView } from './list-view.tsx';
@@ -74,6 +75,10 @@ const VIEWS: readonly View[] = [
   },
   { ...list(WEBHOOKS), icon: 'warning' },
   { path: 'logs', title: 'Logs', icon: 'log', whole: () => <LogsView /> },
+  {
+    ...{ path: 'errors', title: 'Errors', icon: 'alert', isOfOrganizations: true },
+    whole: () => <ErrorsView />,
+  },
   { ...list(NOTICES), icon: 'bell', kinds: OPERATOR },
   { ...list(EVENT_TYPES), icon: 'tag' },
   {

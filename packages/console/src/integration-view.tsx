@@ -4,7 +4,6 @@ import type {
   Installation,
   IntegrationLimits,
   IntegrationSecrets,
-  LogLine,
   NewInstallLink,
   Version,
   WholeIntegration,
@@ -14,6 +13,7 @@ import { Callout, CopyButton } from '../../ui/src/widgets.tsx';
 import { ask, at, type Items } from './api.ts';
 import { Shown, useAsked } from './asked.tsx';
 import { Action, Detail, order, Parts, Removal, ShortForm } from './detail.tsx';
+import { Errors } from './errors-view.tsx';
 import { INSTALLATIONS, installationAddress } from './listings.tsx';
 import { LogExplorer } from './log-view.tsx';
 import { Facts, Id, numberText, State, Time } from './parts.tsx';
@@ -37,7 +37,7 @@ export function IntegrationView({ name }: { readonly name: string }) {
       title: 'Versions',
       view: () => <Versions path={path} name={name} activated={asked.again} />,
     },
-    { name: 'errors', title: 'Errors', view: () => <Errors name={name} /> },
+    { name: 'errors', title: 'Errors', view: () => <Errors integration={name} /> },
     { name: 'secrets', title: 'Secrets', view: () => <Secrets path={path} /> },
     { name: 'limits', title: 'Limits', view: () => <LimitsView path={path} mayChange={isOperator} /> },
     { name: 'schedules', title: 'Schedules', view: () => <ScheduleRows path={path} /> },
@@ -354,92 +354,6 @@ export function differenceOf(from: readonly string[], to: readonly string[]): re
   }
   const rest = to.slice(to.length - end, to.length - end + CONTEXT);
   return [...lines, ...rest.map((text) => ({ sign: ' ' as const, text }))];
-}
-
-/** Installations whose logs are read. */
-const READ_MAX = 20;
-
-interface ErrorGroup {
-  readonly message: string;
-  readonly count: number;
-  readonly last: LogLine;
-  readonly versions: ReadonlySet<number>;
-}
-
-/** The errors in the logs of its installations, by their first line. */
-function Errors({ name }: { readonly name: string }) {
-  const asked = useAsked<readonly ErrorGroup[]>(`errors of ${name}`, undefined, async (signal) => {
-    const installed = await ask<Items<Installation>>(
-      `/v1/installations?integration=${at(name)}&limit=${READ_MAX}`,
-      { signal },
-    );
-    const logs = await Promise.all(
-      installed.items.map(({ id }) =>
-        ask<Items<LogLine>>(`/v1/logs?installation=${at(id)}&level=error&limit=${SOME}`, { signal }),
-      ),
-    );
-    return grouped(logs.flatMap(({ items }) => items));
-  });
-  return (
-    <Shown asked={asked}>
-      {(groups) =>
-        groups.length === 0 ? (
-          <p class="hint">No errors in the logs of its first {READ_MAX} installations.</p>
-        ) : (
-          <div class="table" role="region" aria-label="Errors" tabIndex={0}>
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Message</th>
-                  <th scope="col" class="number">
-                    Times
-                  </th>
-                  <th scope="col">Versions</th>
-                  <th scope="col">Last</th>
-                </tr>
-              </thead>
-              <tbody>
-                {groups.map(({ message, count, last, versions }) => (
-                  <tr key={message}>
-                    <td dir="auto">
-                      <a
-                        href={addressOf('logs', {
-                          installation: last.installation,
-                          level: 'error',
-                          request: last.requestId,
-                        })}
-                      >
-                        {message}
-                      </a>
-                    </td>
-                    <td class="number">{count}</td>
-                    <td>{[...versions].join(', ')}</td>
-                    <td>
-                      <Time at={last.at} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )
-      }
-    </Shown>
-  );
-}
-
-function grouped(lines: readonly LogLine[]): readonly ErrorGroup[] {
-  const groups = new Map<string, ErrorGroup>();
-  for (const line of lines) {
-    const [first = ''] = line.text.split('\n', 1);
-    // Numbers and ids differ from call to call.
-    const message = first.slice(0, 300).replaceAll(/\b[\da-f-]{6,40}\b|\b\d{1,20}\b/gi, '…');
-    const group = groups.get(message) ?? { message, count: 0, last: line, versions: new Set() };
-    const last = line.at > group.last.at ? line : group.last;
-    const versions = new Set([...group.versions, line.version]);
-    groups.set(message, { ...group, count: group.count + 1, last, versions });
-  }
-  return [...groups.values()].toSorted((one, other) => other.count - one.count);
 }
 
 function Secrets({ path }: { readonly path: string }) {

@@ -2,12 +2,16 @@
  * What is around every view: the way to the others, who has signed in, and the palette. Below 1,100
  * pixels the side bar has icons alone, below 720 it is a sheet.
  */
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { Organization } from '../../client/src/generated.ts';
 import { Icon } from '../../ui/src/icons.tsx';
 import { useDialog } from '../../ui/src/widgets.tsx';
+import type { Items } from './api.ts';
+import { useAsked } from './asked.tsx';
 import { Palette } from './palette.tsx';
-import { addressOf, place } from './place.ts';
+import { addressOf, go, place } from './place.ts';
 import { type Session, signOut } from './session.ts';
 
 /** A view that the side bar leads to. */
@@ -90,14 +94,58 @@ function Sheet({ close, children }: { readonly close: () => void; readonly child
   );
 }
 
+/** The organization whose lists are shown; it stays chosen on the way through other views. */
+const chosen = signal<string | undefined>(undefined);
+
+/** Narrows all lists to one organization, or to none. */
+function OrganizationSwitch({ section }: { readonly section: Section | undefined }) {
+  const id = useId();
+  const known = useAsked<Items<Organization>>('/v1/organizations?limit=100').value?.items ?? [];
+  const change = (value: string) => {
+    chosen.value = value.trim() || undefined;
+    const { path = 'installations', isOfOrganizations } = section ?? {};
+    const query = { ...place.value.query, organization: chosen.value };
+    go(isOfOrganizations ? addressOf(path, query) : addressOf('installations', query));
+  };
+  return (
+    <>
+      <input
+        class="textinput switch"
+        type="search"
+        aria-label="Organization"
+        placeholder="All organizations"
+        list={id}
+        autocomplete="off"
+        spellcheck={false}
+        dir="auto"
+        value={chosen.value ?? ''}
+        onChange={(event) => change(event.currentTarget.value)}
+      />
+      <datalist id={id}>
+        {known.map((one) => (
+          <option key={one.id} value={one.id}>
+            {one.title}
+          </option>
+        ))}
+      </datalist>
+    </>
+  );
+}
+
 function Ways({ who, sections, find }: Omit<ShellProps, 'children'> & { readonly find: () => void }) {
   const { path, query } = place.value;
-  const { organization } = query;
+  const section = sections.find((one) => one.path === (path[0] ?? ''));
+  const isList = section?.isOfOrganizations && path.length === 1;
+  useEffect(() => {
+    if (isList) chosen.value = query['organization'];
+  }, [isList, query['organization']]);
+  const organization = chosen.value;
   return (
     <>
       <p class="brand">
         <span class="words">Annex</span>
       </p>
+      {who.kind !== 'organization' && <OrganizationSwitch section={section} />}
       <button type="button" class="button find" onClick={find} title={`Find (${SHORTCUT})`}>
         <Icon name="search" />
         <span class="words">Find</span>

@@ -218,6 +218,28 @@ describe('the console', needs('chromium'), () => {
     expect((await annex.api('GET', `/v1/integrations/writer/installations/${gone.id}`)).status).toBe(404);
   });
 
+  test('shows what one organization has, chosen once, and the errors of all', async () => {
+    for (const organization of ['globex', 'initech']) {
+      const { endpoint } = await annex.install('writer', organization);
+      await fetch(endpoint, { method: 'POST', body: `{"${organization}": 1}` });
+    }
+    await open('errors');
+    // The message differs by the organization's name alone, and is one row all the same.
+    await page.getByRole('link', { name: /is not iterable/ }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    const choice = page.getByRole('combobox', { name: 'Organization' });
+    await choice.fill('globex');
+    await choice.press('Enter');
+    await page.getByRole('link', { name: 'writer at globex' }).waitFor();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('link', { name: 'Installations', exact: true }).first().click();
+    await cell('globex').waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await choice.fill('');
+    await choice.press('Enter');
+    await cell('initech').waitFor();
+  });
+
   test('makes a token that is shown once, and revokes it', async () => {
     await open('tokens');
     await page.getByText('Make a token').click();
@@ -305,7 +327,7 @@ describe('the console', needs('chromium'), () => {
     const others = ['versions', 'errors', 'secrets', 'limits'].map(
       (part) => `integrations/webhook?part=${part}`,
     );
-    const paths = ['', ...lists, 'publish', 'logs', 'system', ...parts, ...others];
+    const paths = ['', ...lists, 'publish', 'logs', 'errors', 'system', ...parts, ...others];
     for (const path of [...paths, `installations/webhook/${webhook}`, 'integrations/webhook', 'nowhere']) {
       // As a link of the page: it stays loaded.
       await page.evaluate(
