@@ -1,4 +1,5 @@
 /** The style of the portal around the widgets, and what a product's theme replaces. */
+import { accentFrom, ROLES } from '../../ui/src/tokens.ts';
 import type { Session } from './portal-api.ts';
 
 export const PORTAL_STYLES = `
@@ -76,24 +77,19 @@ annex-configuration { margin: -4px; }
 
 const COLOUR = /^#[0-9a-fA-F]{6}$/;
 
-/** Black or white: what can be read on a colour. */
-function on(colour: string): string {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const part = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? '#000000' : '#ffffff';
-}
-
 /** Only what is a colour becomes style, whatever the service says. */
 export function themeStyles({ scheme, accent, darkAccent }: NonNullable<Session['theme']> = {}): string {
   const light = COLOUR.test(accent ?? '') ? accent : undefined;
   const dark = COLOUR.test(darkAccent ?? '') ? darkAccent : undefined;
-  const pair = (first: string, second: string) => `light-dark(${first}, ${second})`;
+  const pairs = [
+    accentFrom(light ?? ROLES.accent[0], 'light'),
+    accentFrom(dark ?? ROLES.accent[1], 'dark'),
+  ] as const;
   const colours =
     light === undefined && dark === undefined
       ? ''
-      : `--annex-accent: ${pair(light ?? '#3451cf', dark ?? '#a3b6ff')};
-         --annex-on-accent: ${pair(on(light ?? '#3451cf'), on(dark ?? '#a3b6ff'))};`;
+      : ['accent', 'on-accent']
+          .map((role, at) => `--annex-${role}: light-dark(${pairs[0][at]}, ${pairs[1][at]});`)
+          .join(' ');
   return `:host { ${colours} ${scheme === 'light' || scheme === 'dark' ? `color-scheme: ${scheme};` : ''} }`;
 }

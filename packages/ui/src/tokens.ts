@@ -59,6 +59,44 @@ export const CONTRASTS: readonly (readonly [role: Role, on: Role, min: number])[
   ]),
 ];
 
+/** Relative luminance of `#rrggbb`, by WCAG 2. */
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = partsOf(colour).map((part) => {
+    const value = part / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+const partsOf = (colour: string): readonly number[] =>
+  [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+
+/** Contrast of two colours, by WCAG 2. */
+export function contrast(one: string, other: string): number {
+  const [first, second] = [luminance(one), luminance(other)];
+  return (Math.max(first, second) + 0.05) / (Math.min(first, second) + 0.05);
+}
+
+/** Shares of black or white that are mixed into a colour until it can be read. */
+const SHARES = Array.from({ length: 21 }, (_, step) => step / 20);
+
+/**
+ * A pair of `accent` and `on-accent` near a colour that a product chose, with the contrast that the
+ * design promises: a colour that is too light or too dark for the scheme is mixed until it has it.
+ */
+export function accentFrom(colour: string, scheme: 'light' | 'dark'): readonly [string, string] {
+  const at = scheme === 'light' ? 0 : 1;
+  const end = scheme === 'light' ? 0 : 255;
+  const wanted = CONTRASTS.filter(([role]) => role === 'accent');
+  const mixed = SHARES.map((share) => {
+    const parts = partsOf(colour).map((part) => Math.round(part + (end - part) * share));
+    return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
+  });
+  const accent = mixed.find((one) => wanted.every(([, on, min]) => contrast(one, ROLES[on][at]) >= min));
+  const found = accent ?? ROLES.accent[at];
+  return [found, contrast(found, '#000000') > contrast(found, '#ffffff') ? '#000000' : '#ffffff'];
+}
+
 /** Sizes of type, in pixels: 14 for text, 13 beside it, 12 in small labels, the others for heads. */
 const TYPE = { 'text-s': 12, 'text-m': 13, 'text-l': 14, 'head-s': 16, 'head-m': 20, 'head-l': 28 };
 /** Steps of spacing, in pixels. */

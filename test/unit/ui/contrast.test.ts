@@ -6,24 +6,10 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { CONTRASTS, ROLES } from '../../../packages/ui/src/tokens.ts';
+import { accentFrom, CONTRASTS, contrast, ROLES } from '../../../packages/ui/src/tokens.ts';
 
 const PACKAGES = fileURLToPath(new URL('../../../packages', import.meta.url));
 const SCHEMES = ['light', 'dark'] as const;
-
-/** Relative luminance by WCAG 2.2. */
-function luminance(color: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const value = Number.parseInt(color.slice(at, at + 2), 16) / 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
-function contrast(one: string, other: string): number {
-  const [lighter, darker] = [luminance(one), luminance(other)].sort((a, b) => b - a) as [number, number];
-  return (lighter + 0.05) / (darker + 0.05);
-}
 
 describe.each(SCHEMES)('in the %s scheme', (scheme) => {
   const of = (role: keyof typeof ROLES) => ROLES[role][SCHEMES.indexOf(scheme)] ?? '';
@@ -31,6 +17,29 @@ describe.each(SCHEMES)('in the %s scheme', (scheme) => {
   test.each(CONTRASTS)('%s on %s has a contrast of %d', (role, on, min) => {
     expect(contrast(of(role), of(on))).toBeGreaterThanOrEqual(min);
   });
+});
+
+test('contrast is that of WCAG', () => {
+  expect(contrast('#000000', '#ffffff')).toBeCloseTo(21);
+  expect(contrast('#777777', '#ffffff')).toBeCloseTo(4.48, 2);
+});
+
+test.each(['#ffee00', '#ffffff', '#000000', '#ff8800', '#3451cf', '#808080'])(
+  'a product that chooses %s has the contrast of the design',
+  (colour) => {
+    for (const [at, scheme] of SCHEMES.entries()) {
+      const [accent, onAccent] = accentFrom(colour, scheme);
+      const pairs = CONTRASTS.filter(([role]) => role === 'accent');
+      for (const [, on, min] of pairs)
+        expect([on, contrast(accent, ROLES[on][at] ?? '') >= min]).toEqual([on, true]);
+      expect(contrast(onAccent, accent)).toBeGreaterThanOrEqual(4.5);
+    }
+  },
+);
+
+test('a colour that can be read stays as it was chosen', () => {
+  expect(accentFrom('#aa0000', 'light')).toEqual(['#aa0000', '#ffffff']);
+  expect(accentFrom('#ff8800', 'dark')).toEqual(['#ff8800', '#000000']);
 });
 
 test('each role is measured, or is only a ground or a border', () => {
