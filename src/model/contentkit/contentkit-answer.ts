@@ -11,6 +11,7 @@ import {
   type DrawingWarnings,
   Findings,
   meant,
+  quoted,
   type TreePosition,
 } from './contentkit-problem.ts';
 import { DATA_DEPTH_MAX, isDeeper, isObject, type JsonObject } from './contentkit-values-check.ts';
@@ -18,13 +19,22 @@ import { DATA_DEPTH_MAX, isDeeper, isObject, type JsonObject } from './contentki
 /** Maximum size of an answer. Its state has to fit into the event of the next action. */
 export const RENDERING_BYTES_MAX = 1024 * 1024;
 
+/** Fields that are named. */
+const FIELDS_LISTED_MAX = 3;
+
 /** Objects and lists of an answer, of which a drawing may have some for each of its elements. */
 const RENDERING_OBJECTS_MAX = 100_000;
 /** The least that one of them takes: two brackets and a comma. */
 const OBJECT_BYTES_MIN = 3;
 
 export type ReadRendering =
-  | { readonly ok: true; readonly rendering: JsonObject; readonly warnings: DrawingWarnings }
+  | {
+      readonly ok: true;
+      readonly rendering: JsonObject;
+      readonly warnings: DrawingWarnings;
+      /** Names of the first fields that nothing reads. */
+      readonly unread: readonly string[];
+    }
   | { readonly ok: false; readonly problems: readonly DrawingProblem[] };
 
 /** Whether the frames of the drawing ask for the claims of the visitor. The scopes decide. */
@@ -56,7 +66,7 @@ export async function readRendering(bytes: Buffer): Promise<ReadRendering> {
   const drawing = type === 'element' ? checkElement(answer, findings) : undefined;
   const problems = [...findings.problems, ...(drawing?.ok === false ? drawing.problems : [])];
   if (problems.length > 0) return { ok: false, problems };
-  if (!drawing?.ok) return { ok: true, rendering, warnings: findings.warnings };
+  if (!drawing?.ok) return { ok: true, rendering, warnings: findings.warnings, unread: [] };
   const { element, warnings } = drawing;
   const { state, props, [CLAIMS]: claims } = rendering;
   return {
@@ -67,7 +77,34 @@ export async function readRendering(bytes: Buffer): Promise<ReadRendering> {
       ...(typeof claims === 'boolean' && { [CLAIMS]: claims }),
     },
     warnings: joined(findings.warnings, warnings),
+    unread: unreadFields(bytes, element),
   };
+}
+
+/** Actions of the platform with which no field is sent. */
+const SENDS_NOTHING: ReadonlySet<unknown> = new Set(['@ui.url.open', '@ui.modal.open', '@ui.modal.close']);
+
+/**
+ * Fields whose values reach no code: nothing in the drawing dispatches an action, with which they
+ * would be sent as members of the state, and no binding reads them. Linear in the drawing, and
+ * nothing for a drawing without fields.
+ */
+function unreadFields(bytes: Buffer, element: JsonObject): readonly string[] {
+  const unread = new Set<string>();
+  const bound = new Set<unknown>();
+  const open: unknown[] = bytes.includes('"state":"') ? [element] : [];
+  for (const value of open) {
+    if (Array.isArray(value)) for (const item of value) open.push(item);
+    if (!isObject(value)) continue;
+    const { type, state, action, $state } = value;
+    const isAction = type === undefined && typeof action === 'string' && !SENDS_NOTHING.has(action);
+    // The page of a frame dispatches actions of its own.
+    if (isAction || type === 'webframe') return [];
+    if (type !== undefined && typeof state === 'string') unread.add(state);
+    bound.add($state);
+    for (const member of Object.values(value)) if (typeof member === 'object') open.push(member);
+  }
+  return [...unread.difference(bound)].slice(0, FIELDS_LISTED_MAX).map(quoted);
 }
 
 /** Parses JSON in UTF-8; undefined where it is not valid. */

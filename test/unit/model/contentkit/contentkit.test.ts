@@ -6,6 +6,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { CONTENTKIT_SCHEMA, ELEMENTS } from '../../../../src/model/contentkit/contentkit.ts';
+import { readRendering } from '../../../../src/model/contentkit/contentkit-answer.ts';
 import { type CheckedDrawing, checkDrawing } from '../../../../src/model/contentkit/contentkit-check.ts';
 import { cpuMs } from '../../../support/measure/cpu-time.ts';
 
@@ -605,5 +606,28 @@ describe('attack:', () => {
     );
     const checked = checkDrawing({ type: 'block', children: [data] });
     expect(JSON.stringify(checked)).toContain('"__proto__":"x"');
+  });
+});
+
+describe('a field that no code reads', () => {
+  const field = { type: 'input', label: 'Note', element: { type: 'textinput', state: 'note' } };
+  const press = (action: string) => ({
+    type: 'button',
+    label: 'Go',
+    onPress: { action, url: 'https://a.b/' },
+  });
+  const bound = { type: 'markdown', content: { $state: 'note' } };
+  const unread = async (...children: object[]) => {
+    const answer = { type: 'element', element: { type: 'block', children } };
+    const read = await readRendering(Buffer.from(JSON.stringify(answer)));
+    return read.ok ? read.unread : read.problems;
+  };
+
+  test('is named, unless something dispatches an action or is bound to it', async () => {
+    expect(await unread(field)).toEqual(['note']);
+    expect(await unread(field, press('@ui.url.open'))).toEqual(['note']);
+    expect(await unread(field, press('save'))).toEqual([]);
+    expect(await unread(field, bound)).toEqual([]);
+    expect(await unread(bound)).toEqual([]);
   });
 });

@@ -139,8 +139,10 @@ export class Renderer {
     const read = bytes === undefined ? TOO_LARGE : await readRendering(bytes);
     const { observer } = this.#deps;
     if (read.ok) {
-      const { warnings } = read;
-      if (warnings.count > 0) observer.log(target, requestId, 'warn', warningText(componentId, warnings));
+      const { warnings, unread } = read;
+      const warn = (text: string) => observer.log(target, requestId, 'warn', text);
+      if (warnings.count > 0) warn(warningText(componentId, warnings));
+      if (unread.length > 0) warn(unreadText(componentId, unread));
       return read.rendering;
     }
     const lines = read.problems.slice(0, PROBLEMS_LOGGED_MAX).map(sentence);
@@ -276,6 +278,9 @@ function warningText(componentId: string, { listed, count }: DrawingWarnings): s
   const more = count > listed.length ? ` There are ${count - listed.length} more.` : '';
   return `The drawing of the component "${componentId}" was changed to fit ContentKit: ${lines.join(' ')}${more}`;
 }
+
+const unreadText = (componentId: string, fields: readonly string[]): string =>
+  `What is entered in ${fields.map((name) => `"${name}"`).join(', ')} of the component "${componentId}" reaches no code: nothing that it draws dispatches an action, and no binding has the name.`;
 
 function invalid(componentId: string, problems: readonly DrawingProblem[]): AnnexError {
   const [first, ...others] = problems;
