@@ -77,8 +77,8 @@ export async function componentsModule(): Promise<string> {
 const leaveModules = (folder: string): Plugin => ({
   name: 'leave-modules',
   setup: ({ onResolve }) =>
-    onResolve({ filter: /^\.\.?\/(index|configuration|webhooks)\.ts$/ }, ({ path }) => ({
-      path: `${folder}/${/index|configuration|webhooks/.exec(path)?.[0]}.js`,
+    onResolve({ filter: /^\.\.?\/(index|configuration|webhooks|insert-menu)\.ts$/ }, ({ path }) => ({
+      path: `${folder}/${/index|configuration|webhooks|insert-menu/.exec(path)?.[0]}.js`,
       external: true,
       sideEffects: true,
     })),

@@ -1,7 +1,7 @@
 /**
- * `@annex/components/react`: the tags `<annex-component>`, `<annex-configuration>` and
- * `<annex-webhooks>` as components of React, which set their properties and listen to their events. React is a peer dependency of
- * this file alone.
+ * `@annex/components/react`: the tags `<annex-component>`, `<annex-configuration>`,
+ * `<annex-webhooks>` and `<annex-insert-menu>` as components of React, which set their properties
+ * and listen to their events. React is a peer dependency of this file alone.
  */
 import {
   createElement,
@@ -13,10 +13,12 @@ import {
 } from 'react';
 import type { ConfigurationWords, FormTransport } from './configuration.ts';
 import type { AnnexComponent as AnnexElement, Theme, Words } from './index.ts';
+import type { InsertBlock, InsertWords, AnnexInsertMenu as MenuElement } from './insert-menu.ts';
 import type { ChoiceReader, JsonObject, Transport } from './transport.ts';
 import type { WebhookWords } from './webhooks.ts';
 import './configuration.ts';
 import './index.ts';
+import './insert-menu.ts';
 import './webhooks.ts';
 
 export interface AnnexComponentProps {
@@ -37,44 +39,58 @@ export interface AnnexComponentProps {
   readonly onProps?: (event: CustomEvent<{ props: JsonObject }>) => void;
 }
 
-const EVENTS = {
-  'annex-render': 'onRender',
-  'annex-complete': 'onComplete',
-  'annex-error': 'onError',
-  'annex-navigate': 'onNavigate',
-  'annex-unfurl': 'onUnfurl',
-  'annex-props': 'onProps',
-} as const;
-
 const NO_PROPS: JsonObject = {};
 
-export function AnnexComponent(given: AnnexComponentProps): ReactElement {
-  const element = useRef<AnnexElement>(null);
+export const AnnexComponent = (given: AnnexComponentProps): ReactElement =>
+  useTag<AnnexElement, AnnexComponentProps>(
+    'annex-component',
+    given,
+    {
+      'annex-render': 'onRender',
+      'annex-complete': 'onComplete',
+      'annex-error': 'onError',
+      'annex-navigate': 'onNavigate',
+      'annex-unfurl': 'onUnfurl',
+      'annex-props': 'onProps',
+    },
+    (element) => {
+      if (given.choices !== undefined) element.choices = given.choices;
+      element.context = given.context;
+      element.props = given.props ?? NO_PROPS;
+      element.componentId = given.componentId;
+      element.theme = given.theme ?? 'auto';
+      element.transport = given.transport;
+    },
+  );
+
+/** A tag with the words and the listeners of its component. @param events name → the listener's */
+function useTag<Element extends HTMLElement & { words: object }, Given extends { readonly words?: object }>(
+  tag: string,
+  given: Given,
+  events: Readonly<Record<string, keyof Given>>,
+  set: (element: Element) => void,
+): ReactElement {
+  const element = useRef<Element>(null);
   const latest = useRef(given);
   useLayoutEffect(() => {
     latest.current = given;
     const { current } = element;
     if (current === null) return;
-    if (given.choices !== undefined) current.choices = given.choices;
     if (given.words !== undefined) current.words = given.words;
-    current.context = given.context;
-    current.props = given.props ?? NO_PROPS;
-    current.componentId = given.componentId;
-    current.theme = given.theme ?? 'auto';
-    current.transport = given.transport;
+    set(current);
   });
   useEffect(() => {
     const { current } = element;
     const listen = (event: Event) => {
-      const name = EVENTS[event.type as keyof typeof EVENTS];
-      (latest.current[name] as ((event: Event) => void) | undefined)?.(event);
+      const name = events[event.type];
+      if (name !== undefined) (latest.current[name] as ((event: Event) => void) | undefined)?.(event);
     };
-    for (const type of Object.keys(EVENTS)) current?.addEventListener(type, listen);
+    for (const type of Object.keys(events)) current?.addEventListener(type, listen);
     return () => {
-      for (const type of Object.keys(EVENTS)) current?.removeEventListener(type, listen);
+      for (const type of Object.keys(events)) current?.removeEventListener(type, listen);
     };
   }, []);
-  return createElement<HTMLAttributes<AnnexElement>, AnnexElement>('annex-component', { ref: element });
+  return createElement<HTMLAttributes<Element>, Element>(tag, { ref: element });
 }
 
 /** What the tags for one target have. */
@@ -98,6 +114,16 @@ export interface AnnexWebhooksProps {
   readonly onSaved?: AnnexConfigurationProps['onSaved'];
 }
 
+export interface AnnexInsertMenuProps {
+  /** Gives the blocks that can be inserted here: `GET /v1/blocks`. */
+  readonly read: () => Promise<readonly InsertBlock[]>;
+  /** How the component of a block is drawn. */
+  readonly transport: (block: InsertBlock) => Transport;
+  readonly words?: Partial<InsertWords>;
+  /** A block was chosen: put the component where it belongs. */
+  readonly onInsert?: (event: CustomEvent<{ block: InsertBlock; component: AnnexElement }>) => void;
+}
+
 export const AnnexConfiguration = (given: AnnexConfigurationProps): ReactElement =>
   useTargetTag('annex-configuration', given);
 
@@ -105,21 +131,18 @@ export const AnnexWebhooks = (given: AnnexWebhooksProps): ReactElement =>
   useTargetTag('annex-webhooks', given);
 
 /** A tag for one target. */
-function useTargetTag(tag: string, given: AnnexConfigurationProps | AnnexWebhooksProps): ReactElement {
-  const element = useRef<TargetElement>(null);
-  const latest = useRef(given);
-  useLayoutEffect(() => {
-    latest.current = given;
-    const { current } = element;
-    if (current === null) return;
-    if (given.words !== undefined) current.words = given.words;
-    current.transport = given.transport;
+const useTargetTag = (tag: string, given: AnnexConfigurationProps | AnnexWebhooksProps): ReactElement =>
+  useTag<TargetElement, typeof given>(tag, given, { 'annex-saved': 'onSaved' }, (element) => {
+    element.transport = given.transport;
   });
-  useEffect(() => {
-    const { current } = element;
-    const listen = (event: Event) => latest.current.onSaved?.(event as CustomEvent);
-    current?.addEventListener('annex-saved', listen);
-    return () => current?.removeEventListener('annex-saved', listen);
-  }, []);
-  return createElement<HTMLAttributes<TargetElement>, TargetElement>(tag, { ref: element });
-}
+
+export const AnnexInsertMenu = (given: AnnexInsertMenuProps): ReactElement =>
+  useTag<MenuElement, AnnexInsertMenuProps>(
+    'annex-insert-menu',
+    given,
+    { 'annex-insert': 'onInsert' },
+    (element) => {
+      element.read = given.read;
+      element.transport = given.transport;
+    },
+  );

@@ -40,8 +40,9 @@ details > * + * { margin-block-start: var(--space-8); }
 .row > .field { flex: 1 1 200px; }
 .row > .button { align-self: end; }
 .row > .field.short { flex: 0 0 120px; }
-.rows { display: grid; border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); }
+.rows { display: grid; grid-template-columns: minmax(0, 1fr); border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); }
 .rows > li { display: flex; flex-wrap: wrap; align-items: center; gap: var(--space-4) var(--space-12); padding: var(--space-8) var(--space-12); }
+.rows .fact { white-space: normal; min-inline-size: 0; }
 .rows > li + li { border-block-start: 1px solid var(--line); }
 .rows > li > .button:not(:first-child) { margin-inline-start: auto; }
 .menu { display: flex; flex-wrap: wrap; gap: var(--space-8); }

@@ -230,8 +230,17 @@ describe('a component in a page', needs('chromium'), () => {
     await expect.poll(() => product.told('complete')).toEqual([{ returnValue: { owner: 'Ada' } }]);
   });
 
-  test('other properties draw it anew, and its end ends what it waits for', async () => {
+  test('other properties draw it anew in its place, and its end ends what it waits for', async () => {
+    const height = () =>
+      product.run(
+        `document.querySelector('annex-component').shadowRoot.querySelector('.component').offsetHeight`,
+      );
+    const before = await height();
+    await product.run('product.close()');
     await product.run(`document.querySelector('annex-component').props = { title: 'Third' }`);
+    await product.component.locator('.skeleton').first().waitFor({ state: 'attached' });
+    expect(await height()).toBe(before);
+    await product.run('product.open()');
     await expect.poll(() => words('p.text strong')).toBe('Third');
     await product.run('product.close()');
     await product.button('Count').click();

@@ -95,6 +95,17 @@ describe('the insert menu', needs('chromium'), () => {
     await product.page.keyboard.press('Escape');
   });
 
+  test('is a component of React', async () => {
+    await product.run(`document.querySelector('main').replaceChildren()`);
+    const { body } = await service.api('GET', '/v1/blocks?organization=acme');
+    await product.run(
+      `import('/react-page.js').then(() => product.insertWithReact(${JSON.stringify(body['items'])}))`,
+    );
+    await product.page.keyboard.press('Control+/');
+    await dialog().getByRole('option', { name: 'Poll' }).click();
+    await product.component.getByText('The block poll').waitFor();
+  });
+
   test('no error stands in the console', () => {
     expect([product.errors, product.foreign]).toEqual([[], []]);
   });

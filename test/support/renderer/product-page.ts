@@ -62,12 +62,14 @@ export class ProductPage {
     this.#watched = parts.watched;
   }
 
-  /** @param shown an installation whose components the page shows; none if it answers itself */
-  static async start(shown?: {
-    service: TestService;
-    integration: string;
-    installed: Installed;
-  }): Promise<ProductPage> {
+  /**
+   * @param shown an installation whose components the page shows; none if it answers itself
+   * @param started a browser in the place of its own
+   */
+  static async start(
+    shown?: { service: TestService; integration: string; installed: Installed },
+    started?: Browser,
+  ): Promise<ProductPage> {
     const module = await builtOnce('components-module.json', componentsModule);
     const configuration = await builtOnce('configuration-module.json', () => tagModule('configuration', ''));
     const webhooks = await builtOnce('webhooks-module.json', () => tagModule('webhooks', ''));
@@ -92,7 +94,7 @@ export class ProductPage {
       else response.writeHead(204).end();
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const browser = await startChromium();
+    const browser = started ?? (await startChromium());
     const page = await browser.newPage();
     const session = await page.context().newCDPSession(page);
     const product = new ProductPage({ browser, server, page, session, watched: watchPage(page) });

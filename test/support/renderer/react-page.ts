@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PAGE = `
 import { createElement } from 'react';
 import { createRoot } from 'react-dom/client';
-import { AnnexComponent, AnnexConfiguration, AnnexWebhooks } from 'wrapper';
+import { AnnexComponent, AnnexConfiguration, AnnexInsertMenu, AnnexWebhooks } from 'wrapper';
 let root;
 product.showWithReact = (props) => {
   root ??= createRoot(document.querySelector('main'));
@@ -32,6 +32,14 @@ product.webhooksWithReact = async () => {
   root ??= createRoot(document.querySelector('main'));
   root.render(createElement(AnnexWebhooks, { transport }));
 };
+product.insertWithReact = (blocks) => {
+  root ??= createRoot(document.querySelector('main'));
+  root.render(createElement(AnnexInsertMenu, {
+    read: async () => blocks,
+    transport: () => product.transport,
+    onInsert: ({ detail }) => document.querySelector('main').append(detail.component),
+  }));
+};
 `;
 
 export async function reactPage(): Promise<string> {
@@ -42,7 +50,7 @@ export async function reactPage(): Promise<string> {
     write: false,
     format: 'esm',
     define: { 'process.env.NODE_ENV': '"production"' },
-    external: ['/index.js', '/configuration.js', '/webhooks.js'],
+    external: ['/index.js', '/configuration.js', '/webhooks.js', '/insert-menu.js'],
     plugins: [
       {
         name: 'wrapper',

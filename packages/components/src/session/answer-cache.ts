@@ -16,6 +16,8 @@ export function freshMs({ status, cacheControl }: RenderAnswer): number {
 }
 
 export class AnswerCache {
+  /** Component → height of its last drawing in pixels, which is kept while it is drawn anew. */
+  readonly heights = new Map<string, number>();
   readonly #answers = new Map<string, { readonly answer: RenderAnswer; readonly until: number }>();
   readonly #now: () => number;
 

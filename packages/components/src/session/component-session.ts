@@ -89,6 +89,11 @@ export class ComponentSession {
     return this.#parts.words;
   }
 
+  /** Height of its last drawing in this page, in pixels; undefined where there was none. */
+  get lastHeight(): number | undefined {
+    return this.#parts.cache.heights.get(this.componentId);
+  }
+
   /** Draws it for the first time. */
   start(): void {
     this.#redraw(false);

@@ -11,6 +11,7 @@
  */
 import { h, render } from 'preact';
 import { styleSheet } from '../../../ui/src/stylesheet.ts';
+import { cacheOf } from '../session/answer-cache.ts';
 import { Stage, type Surroundings } from '../session/stage.ts';
 import type { ChoiceReader, JsonObject, ShownPage, Transport } from '../transport.ts';
 import { WORDS, type Words } from '../words.ts';
@@ -157,18 +158,20 @@ export class AnnexComponent extends Base {
 
   #begin(): void {
     this.#finish();
-    const { componentId, shadowRoot } = this;
-    if (!this.isConnected || shadowRoot === null || componentId === '' || this.#transport === undefined)
-      return;
+    const { componentId, shadowRoot, transport } = this;
+    if (!this.isConnected || shadowRoot === null || componentId === '' || transport === undefined) return;
     const stage = new Stage({
-      transport: this.#transport,
+      transport,
       ...(this.#choices !== undefined && { choices: this.#choices }),
       words: this.#words,
       componentId,
       props: this.#props,
       context: this.#context,
       surroundings: this.#surroundings,
-      emit: (event, detail) => this.#emit(event, detail),
+      emit: (event, detail) => {
+        if (event === 'annex-render') this.#keepHeight(transport);
+        return this.#emit(event, detail);
+      },
     });
     this.#stage = stage;
     render(h(StageView, { stage }), shadowRoot);
@@ -179,6 +182,12 @@ export class AnnexComponent extends Base {
     this.#stage?.end();
     this.#stage = undefined;
     if (this.shadowRoot !== null) render(null, this.shadowRoot);
+  }
+
+  /** Keeps the height of the drawing, for the next time that it is waited for. */
+  #keepHeight(transport: Transport): void {
+    const drawn = this.shadowRoot?.querySelector<HTMLElement>('.component');
+    if (drawn) cacheOf(transport).heights.set(this.componentId, drawn.offsetHeight);
   }
 
   #emit(event: string, detail: JsonObject): boolean {

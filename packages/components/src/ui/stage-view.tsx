@@ -1,7 +1,7 @@
 /** Draws a stage: the component, the windows of its modals, and the question of a `confirm`. */
 import { useComputed } from '@preact/signals';
 import { useLayoutEffect, useMemo } from 'preact/hooks';
-import { Question, useDialog } from '../../../ui/src/widgets.tsx';
+import { Question, Skeleton, useDialog } from '../../../ui/src/widgets.tsx';
 import { cutText } from '../drawing/cut-text.ts';
 import { textMember } from '../drawing/json.ts';
 import { buttonStyle, FailureNote } from '../elements/button.tsx';
@@ -40,16 +40,31 @@ function Component() {
   const isBusy = useComputed(() => session.busy.value.size > 0);
   const tree = session.tree.value;
   const roots = useMemo(() => (tree === undefined ? [] : [tree.root]), [tree]);
+  const isAwaited = tree === undefined && isBusy.value;
+  const { lastHeight } = session;
+  // As high as it was, so that nothing below it moves.
+  const style = isAwaited && lastHeight !== undefined ? { blockSize: `${lastHeight}px` } : {};
   return (
-    <div class="component" aria-busy={isBusy.value}>
-      {tree === undefined && isBusy.value && (
-        <p class="loading" role="status">
-          {stage.words.loading}
-        </p>
-      )}
+    <div class={isAwaited ? 'component awaited' : 'component'} aria-busy={isBusy.value} style={style}>
+      {isAwaited && <Loading height={lastHeight} words={stage.words.loading} />}
       <Children nodes={roots} />
       <OtherFailures />
     </div>
+  );
+}
+
+/** Height of a row of the skeleton, with the space to the next (px). */
+const ROW_PX = 68;
+const ROWS_MAX = 12;
+
+/** The shape of the last drawing; words alone before the first. */
+function Loading({ height, words }: { readonly height: number | undefined; readonly words: string }) {
+  if (height !== undefined)
+    return <Skeleton rows={Math.min(ROWS_MAX, Math.max(1, Math.round(height / ROW_PX)))} words={words} />;
+  return (
+    <p class="loading" role="status">
+      {words}
+    </p>
   );
 }
 

@@ -71,5 +71,6 @@ pre.code { padding: 8px; overflow-x: auto; white-space: pre; background: var(--r
   display: flex; flex-wrap: wrap; align-items: center; gap: 4px 8px; flex: 1 1 100%; padding: 6px 12px;
   border-radius: var(--radius); background: var(--danger-tint); color: var(--danger);
 }
+.awaited { overflow: hidden; }
 .failure > span { flex: 1; min-inline-size: 12ch; }
 `;
