@@ -61,6 +61,8 @@ const NO_STACK =
 
 /** Limits until the script comes with its own. No call exists before. */
 const NOTHING_ALLOWED: PreludeSettings = {
+  isolateHeapMib: 0,
+  wasmModuleBytes: 0,
   responseBodyBytes: 0,
   fetchesPerCall: 0,
   fetchesInFlightPerCall: 0,

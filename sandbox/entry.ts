@@ -30,6 +30,7 @@ import { setParts } from './web/parts.ts';
 import { jsonParse } from './web/primordials.ts';
 import { setTimerSource } from './web/time/timer-source.ts';
 import { setDomainToAscii } from './web/url/domain.ts';
+import { setWebAssemblyBounds } from './web/webassembly/needs.ts';
 
 /** Cost of a domain look-up within the questions of an entry: quadratic, as its time is. */
 const domainCost = (domain: string): number => 4 + (domain.length * domain.length) / 512;
@@ -138,6 +139,7 @@ function entryReceiver({ calls, timers, jobs, fetches, storage, handlers }: Rece
         break;
       case 'load':
         calls.configure(jsonParse(entry[3]) as PreludeSettings);
+        setWebAssemblyBounds(calls.settings);
         calls.begin(entry[1]);
         void handlers.load(entry[1], entry[2]);
         break;

@@ -168,6 +168,12 @@ export const LIMIT_TABLE = {
     isOfIsolate: true,
     endsCall: true,
   },
+  wasmModuleBytes: {
+    default: 8 * MIB,
+    about: 'one module of WebAssembly; with 1 there is none',
+    isLowerable: true,
+    isOfIsolate: true,
+  },
   callCpuMs: {
     default: 1_000,
     about: 'CPU of one call, over all its entries into the isolate',

@@ -29,6 +29,7 @@ const GLOBALS = [
   'globals-bundle.d.ts',
   'globals-events.d.ts',
   'globals-streams.d.ts',
+  'globals-wasm.d.ts',
   'web/crypto/globals.d.ts',
 ];
 

@@ -9,7 +9,7 @@
  */
 export const PARTS = [
   ...(['streams', 'deflate', 'multi-byte', 'single-byte', 'url', 'urlpattern', 'data-url'] as const),
-  'performance-observer',
+  ...(['performance-observer', 'webassembly'] as const),
 ] as const;
 
 export type PartName = (typeof PARTS)[number];

@@ -32,6 +32,7 @@ import { closeMemoryEscapes } from './memory/memory-escapes.ts';
 import { createNavigator, Navigator } from './navigator.ts';
 import { part } from './parts.ts';
 import {
+  COMPILES,
   defineProperty,
   deleteProperty,
   getOwnPropertyDescriptor,
@@ -44,6 +45,7 @@ import { streams } from './streams/stream.ts';
 import { URL } from './url/url.ts';
 import { URLSearchParams } from './url/url-search-params.ts';
 import { requireArguments } from './web-idl.ts';
+import { webAssemblyNeeds } from './webassembly/needs.ts';
 
 export interface GlobalsOptions {
   /** Becomes `console`. */
@@ -134,6 +136,7 @@ export function installGlobals(target: object, { console, onUncaught }: GlobalsO
   exposeLazily(target, ['CompressionStream', 'DecompressionStream'], compression);
   exposeLazily(target, CRYPTO, crypto);
   exposeLazily(target, ['URLPattern'], () => part('urlpattern'));
+  if (COMPILES) exposeLazily(target, ['WebAssembly'], () => part('webassembly', webAssemblyNeeds));
   exposeLazily(target, ['structuredClone'], structuredClone);
   exposeGlobals(target, {
     Blob,

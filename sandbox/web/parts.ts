@@ -16,6 +16,7 @@ interface Parts {
   streams: typeof import('../parts/streams.ts');
   url: typeof import('../parts/url.ts');
   urlpattern: typeof import('../parts/urlpattern.ts');
+  webassembly: typeof import('../parts/webassembly.ts');
 }
 
 /**

@@ -60,10 +60,7 @@ export const { parse: jsonParse, stringify: jsonStringify } = JSON;
 export const { floor, min, random } = Math;
 export const { now } = Date;
 export const { fromCharCode } = String;
-/**
- * Whether V8 compiles scripts to machine code: without its compilers it has no WebAssembly, which
- * scripts never see.
- */
+/** Whether V8 compiles scripts to machine code: without its compilers it has no WebAssembly. */
 export const COMPILES = 'WebAssembly' in globalThis;
 
 export const isEnumerable = uncurryThis(Object.prototype.propertyIsEnumerable);

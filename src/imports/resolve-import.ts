@@ -49,10 +49,12 @@ const SPECIFIER_CHARS_MAX = 1_024;
  */
 export function resolveImport(
   files: FileTree,
-  specifier: string,
+  asked: string,
   importer: string,
   kind: 'import' | 'require',
 ): Resolution {
+  // As in Workers, where it asks for a module of WebAssembly and not for an instance.
+  const specifier = asked.replace(/\.wasm\?module$/, '.wasm');
   const home = packageOf(files, importer);
   if (specifier.startsWith('#')) return resolveOwnName(files, specifier, importer, kind);
   const own = ownReplacement(home, specifier, importer);

@@ -86,6 +86,7 @@ export const LOADERS: Readonly<Record<string, Loader>> = {
   html: 'text',
   css: 'text',
   svg: 'text',
+  wasm: 'binary',
 };
 
 /** Whether a file is code, which an entrypoint has to be. */

@@ -142,8 +142,8 @@ export type Emission =
 /** The one function through which emissions leave the isolate: fire and forget. */
 export type Emit = (...emission: Emission) => void;
 
-/** The limits that the prelude enforces, because data beyond them must not cross at all. */
-export type PreludeSettings = Omit<IsolateLimits, 'isolateHeapMib'>;
+/** The limits that the prelude enforces, because what is beyond them must not begin at all. */
+export type PreludeSettings = IsolateLimits;
 
 /** Value of the prelude script: called once for each isolate, before any tenant code. */
 export type StartPrelude = (

@@ -5,7 +5,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import ivm from 'isolated-vm';
 import { describe, expect, test } from 'vitest';
-import { preludeSettings } from '../../src/cell/isolates/prelude-settings.ts';
 import { DEFAULT_LIMITS } from '../../src/limits.ts';
 import { cellSources } from '../support/built-once.ts';
 
@@ -150,7 +149,7 @@ async function walk(hostile: string): Promise<Walked> {
     })`;
     const factory = await (await isolate.compileScript(script)).run(context, { reference: true });
     const limits = { ...DEFAULT_LIMITS, responseBodyBytes: 10_000, logLinesPerCall: 20, timersPerCall: 10 };
-    const settings = preludeSettings({ ...limits, fetchesPerCall: 6, fetchesInFlightPerCall: 6 });
+    const settings = JSON.stringify({ ...limits, fetchesPerCall: 6, fetchesInFlightPerCall: 6 });
     await send('load', 0, factory.derefInto({ release: true }), settings);
     const bytes = () => new ivm.ExternalCopy(new ArrayBuffer(5_000)).copyInto({ release: true });
     for (const [index, kind] of KINDS.entries()) {

@@ -4338,6 +4338,7 @@ export interface LimitValues {
   readonly responseBodyBytes: number;
   readonly envelopePartBytes: number;
   readonly isolateHeapMib: number;
+  readonly wasmModuleBytes: number;
   readonly callCpuMs: number;
   readonly callWallMs: number;
   readonly firstByteMs: number;

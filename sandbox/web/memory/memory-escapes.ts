@@ -12,8 +12,7 @@
  * - The built-ins of `Intl` hold memory outside of the heap; `native-memory.ts` counts it.
  * - The parser allocates memory outside of the heap while it compiles a text; `compiled-text.ts`
  *   counts it.
- * - `WebAssembly.Memory` is not counted at all, and compiled modules are machine code of the
- *   tenant.
+ * - The engine's `WebAssembly` is not counted at all; `webassembly/` puts one that is in its place.
  */
 
 import { apply, construct, defineProperty, getOwnPropertyDescriptor } from '../primordials.ts';

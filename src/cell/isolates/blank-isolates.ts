@@ -13,7 +13,6 @@ import type ivm from 'isolated-vm';
 import type { Emission, StartPrelude } from '../../protocol/bridge.ts';
 import { type CellLimits, PRELUDE_URL } from '../../protocol/wire.ts';
 import type { Engine } from '../engine.ts';
-import { preludeSettings } from './prelude-settings.ts';
 
 /**
  * A refill costs milliseconds of the same cores: it waits until the call that took an isolate has
@@ -132,7 +131,7 @@ export class BlankIsolates {
     try {
       const factory = await (await isolate.compileScript(WARM_UP_SCRIPT)).run(context, { reference: true });
       const { url, event, environment, body } = WARM_UP_CALL;
-      const settings = preludeSettings(this.#limits);
+      const settings = JSON.stringify(this.#limits);
       await enter.apply(undefined, ['load', 1, factory.derefInto({ release: true }), settings]);
       const bytes = new this.#engine.ExternalCopy(Buffer.from(body)).copyInto({ release: true });
       await enter.apply(undefined, ['call', 2, url, bytes, false, 1, event, environment]);

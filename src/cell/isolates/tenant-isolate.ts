@@ -28,7 +28,6 @@ import type { CellDeps } from './cell-deps.ts';
 import type { CompiledScript } from './compiled-script.ts';
 import { CpuAndWallLimits } from './cpu-and-wall-limits.ts';
 import { EntryQueue } from './entry-queue.ts';
-import { preludeSettings } from './prelude-settings.ts';
 import type { Watched } from './watchdog.ts';
 
 /** Receives the events of an isolate and of its calls. */
@@ -189,7 +188,7 @@ export class TenantIsolate {
   #startLoading({ cpuMs, wallMs, firstByteMs }: CellCall, factory: ivm.Reference): void {
     const loader = new CellCall({ id: LOADER_ID, cpuMs, wallMs, firstByteMs });
     this.calls.loader = loader;
-    const settings = preludeSettings(this.limits);
+    const settings = JSON.stringify(this.limits);
     this.enter(loader, ['load', LOADER_ID, factory.derefInto({ release: true }), settings]);
   }
 

@@ -21,7 +21,7 @@ const WARNINGS_MAX = 20;
 const NAME_CHARS_MAX = 80;
 /** Names of CommonJS: esbuild resolves `require`, and warns of the others in modules. */
 const COMMONJS: ReadonlySet<string> = new Set(['module', 'exports', 'require']);
-const NOT_CODE = /\.(?:json|txt|md|html|css|svg)$|\.raw\.\w+$/i;
+const NOT_CODE = /\.(?:json|txt|md|html|css|svg|wasm)$|\.raw\.\w+$/i;
 
 /** A file of the bundle. */
 export interface ReviewedFile {
@@ -263,7 +263,7 @@ const NAMES = `
   Infinity Int16Array Int32Array Int8Array Intl Iterator JSON Map Math NaN Number Object Promise
   Proxy RangeError ReferenceError Reflect RegExp Set String SuppressedError Symbol SyntaxError
   Temporal TypeError URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef
-  WeakSet decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval globalThis isFinite
+  WeakSet WebAssembly decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval globalThis isFinite
   isNaN parseFloat parseInt undefined unescape AbortController AbortSignal Blob
   ByteLengthQueuingStrategy CompressionStream CountQueuingStrategy Crypto CryptoKey CustomEvent
   DOMException DecompressionStream ErrorEvent Event EventSource EventTarget File FormData Headers

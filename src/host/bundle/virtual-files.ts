@@ -215,6 +215,8 @@ function load(files: VirtualFiles, { path, with: attributes }: OnLoadArgs): OnLo
   const loader = loaderOf(path, attributes['type']);
   if (contents === undefined) return { errors: [refusal(`"${path}" is not in the upload.`)] };
   if (loader === undefined) return { errors: [notImportable(path)] };
+  if (loader === 'binary' && attributes['type'] !== 'bytes')
+    return { contents: wasmModule(path), loader: 'js' };
   const text = withoutRequireResolve(withoutSourceMap(contents, loader), loader, (specifier) => {
     const found = resolveMapped(files.upload, specifier, path, 'require');
     return !('fault' in found);
@@ -223,6 +225,15 @@ function load(files: VirtualFiles, { path, with: attributes }: OnLoadArgs): OnLo
   const named = isOwn && Buffer.from(text).includes('import.meta.url') ? fileUrlsIn(files, path, text) : text;
   return { contents: hasJsx(loader) ? withPragma(named) : named, loader };
 }
+
+/** Code whose default export is the `WebAssembly.Module` of a file, as in Workers. */
+const wasmModule = (path: string): string => `
+  import bytes from ${JSON.stringify(`./${path.slice(path.lastIndexOf('/') + 1)}`)} with { type: 'bytes' };
+  if (typeof WebAssembly === 'undefined') throw new Error(${JSON.stringify(NO_COMPILERS)});
+  export default new WebAssembly.Module(bytes);`;
+
+const NO_COMPILERS =
+  'WebAssembly is not available: the operator has turned off the compilers of V8 (--cell-jitless).';
 
 const fileUrlsIn = ({ upload }: VirtualFiles, path: string, text: Uint8Array): Uint8Array =>
   Buffer.from(

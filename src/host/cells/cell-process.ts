@@ -352,6 +352,7 @@ function cellLimits(limits: Limits): CellLimits {
     storageOperationsPerCall: limits.storageOperationsPerCall,
     storageValueBytes: limits.storageValueBytes,
     isolateHeapMib: limits.isolateHeapMib,
+    wasmModuleBytes: limits.wasmModuleBytes,
     timersPerCall: limits.timersPerCall,
     logLinesPerCall: limits.logLinesPerCall,
     logBytesPerCall: limits.logBytesPerCall,

@@ -36,6 +36,13 @@ function nodeProgram(
     // global object again; under that of a built-in that the prelude deletes in any case, it can
     // (`sandbox/web/memory/memory-escapes.ts`).
     '--expose-gc-as=Atomics',
+    // WebAssembly (docs/decisions/webassembly.md): one compiler, whose time and memory follow the
+    // size of a function, and no code that two isolates share; no reservation of gigabytes for each
+    // memory, and no handler of signals.
+    '--liftoff-only',
+    '--no-wasm-native-module-cache',
+    '--no-turbo-inline-js-wasm-calls',
+    '--disable-wasm-trap-handler',
     '--permission',
     '--allow-addons',
     `--allow-fs-read=${scriptPath}`,
@@ -45,7 +52,7 @@ function nodeProgram(
     // Of Ed448 and X448, which Node calls experimental.
     '--disable-warning=ExperimentalWarning',
   ];
-  // Without compilers, a cell has none of their flaws. Isolates have no WebAssembly in any case.
+  // Without compilers, a cell has none of their flaws, and no WebAssembly.
   if (jitless) switches.push('--jitless');
   return {
     path: process.execPath,
