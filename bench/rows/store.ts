@@ -39,7 +39,8 @@ const ANSWERING = 50;
 const HANGING = 10;
 /** Longer than the measurement, but not beyond any retry: that is taken for a clock set back. */
 const DUE_IN_MS = 115_000;
-const FIRST_EVENTS = 50;
+const FIRST_EVENTS = 25;
+const FIRST_EVERY_MS = 200;
 
 /**
  * New deliveries in an almost empty store, and again with a backlog: half of it is due for
@@ -109,10 +110,11 @@ async function firstDelivery(webhooks: Webhooks, places: readonly Posted[]): Pro
   const { receiver, rig } = webhooks;
   const { received } = await receiver.progress();
   await receiver.latencies();
-  for (const place of places.slice(0, FIRST_EVENTS))
+  for (const place of places.slice(0, FIRST_EVENTS)) {
     await rig.api('POST', '/events', { events: [siteView(place, timedEventId('n', 0))] });
-  while ((await receiver.progress()).received < received + Math.min(FIRST_EVENTS, places.length))
-    await pause(20);
+    await pause(FIRST_EVERY_MS);
+  }
+  while ((await receiver.progress()).received < received + FIRST_EVENTS) await pause(20);
   return (await receiver.latencies()).max;
 }
 
