@@ -11,6 +11,12 @@ import { CommandWorld } from '../../support/cli/command-world.ts';
 import type { Installed } from '../../support/service.ts';
 
 const FIXTURES = new URL('../../../fixtures/workers/', import.meta.url);
+/** Workers with packages that are WebAssembly. */
+const COMPILED = {
+  'flex-layout': 'yoga-layout',
+  'svg-image': '@resvg/resvg-wasm',
+  'syntax-tokens': 'vscode-oniguruma',
+};
 const SECRETS = {
   ...{ SLACK_SIGNING_SECRET: 'slack-secret', STRIPE_WEBHOOK_SECRET: 'stripe-secret' },
   ...{
@@ -30,6 +36,8 @@ beforeAll(async () => {
     await installPackages(`${folder}/${name}`, ['hono']);
   await installPackages(`${folder}/itty-router`, ['itty-router']);
   await installPackages(`${folder}/jwt-auth`, ['jose']);
+  for (const [name, library] of Object.entries(COMPILED))
+    await installPackages(`${folder}/${name}`, [library]);
 });
 afterAll(async () => {
   await world.stop();
@@ -109,6 +117,19 @@ const TEMPLATES: readonly (readonly [name: string, ...steps: Step[]])[] = [
     { path: '/todos', init: post('{"title":"x"}'), body: { made: 'x' } },
     { path: '/teapot', status: 418, body: { error: 'short and stout' } },
   ],
+  [
+    'svg-image',
+    {
+      init: post(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="4"><path d="M0 0h8v4" fill="red"/></svg>',
+      ),
+      body: 'PNG',
+      headers: { 'x-size': '64x32' },
+    },
+    { init: post('no image'), status: 500 },
+  ],
+  ['flex-layout', { init: post('{"width":320,"children":3}'), body: { lefts: [10, 110, 210] } }],
+  ['syntax-tokens', { init: post('größe 42'), body: { tokens: ['word', 'space', 'number'] } }],
   [
     'slack-command',
     { init: post('text=hi', slack), body: { text: 'You said hi' } },
