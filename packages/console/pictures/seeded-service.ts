@@ -149,7 +149,7 @@ async function seed(annex: Annex, { controlUrl, host, token }: Where): Promise<R
       audit: 'audit',
       system: 'system',
     },
-    publish: 'publish',
+    ...{ publish: 'publish', errors: 'errors' },
     'integration-versions': 'integrations/orders?part=versions',
     'integration-errors': 'integrations/orders?part=errors',
     'integration-secrets': 'integrations/orders?part=secrets',

@@ -17,7 +17,7 @@ nav a { padding-block: var(--space-16); color: var(--quiet-text); text-decoratio
 nav a:hover { color: var(--text); }
 nav a[aria-current] { color: var(--text); font-weight: 600; box-shadow: inset 0 -2px var(--accent); }
 .end { margin-inline-start: auto; align-self: center; color: var(--quiet-text); }
-main { max-inline-size: 1000px; margin-inline: auto; padding: var(--space-32) var(--space-24) var(--space-48); }
+main { max-inline-size: 1000px; margin-inline: auto; padding: var(--space-32) var(--space-24) var(--space-48); overflow-x: clip; }
 .over { text-align: center; padding-block-start: 20vh; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(300px, 100%), 1fr)); gap: var(--space-12); }
 .card { display: flex; gap: var(--space-12); align-items: flex-start; block-size: 100%; padding: var(--space-16); color: var(--text); text-decoration: none; background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius-surface); }

@@ -2,6 +2,8 @@
  * Sessions of the console (docs/contract/console.md): how they begin and end, who may use them, and
  * that nobody else can.
  */
+import { get } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EventReader } from '../../support/http/event-reader.ts';
 import { TestService } from '../../support/service.ts';
@@ -54,12 +56,20 @@ describe('the page', () => {
     expect(code.headers.get('content-type')).toContain('text/javascript');
   });
 
-  test('weighs at most 120 KiB compressed', async () => {
-    const text = await (await ask('GET', '/console/')).text();
-    const [, script = ''] = /src="(\/console\/[\w-]+\.js)"/.exec(text) ?? [];
-    const code = Buffer.from(await (await ask('GET', script)).arrayBuffer());
-    const { gzipSync } = await import('node:zlib');
-    expect(gzipSync(code).length).toBeLessThan(120 * 1024);
+  test.each(['console', 'portal'])('the script of the %s is compressed, to at most 120 KiB', async (page) => {
+    const text = await (await ask('GET', `/${page}/`)).text();
+    const [, script = ''] = /src="(\/\w+\/[\w-]+\.js)"/.exec(text) ?? [];
+    const url = `${annex.service.controlUrl}${script}`;
+    const length = (encoding: string) =>
+      new Promise<[encoding: string | undefined, bytes: number]>((resolve, reject) => {
+        const headers = { 'accept-encoding': encoding };
+        get(url, { headers }, async (answer) => {
+          resolve([answer.headers['content-encoding'], (await buffer(answer)).length]);
+        }).on('error', reject);
+      });
+    const [zipped, plain] = [await length('gzip, br'), await length('identity')];
+    expect([zipped[0], plain[0]]).toEqual(['gzip', undefined]);
+    expect(zipped[1]).toBeLessThan(120 * 1024);
   });
 
   test('is absent with --console off, with its sessions and links', async () => {

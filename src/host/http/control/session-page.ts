@@ -9,6 +9,8 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { AnnexError } from '../../../errors.ts';
 import type { Actor } from '../../../model/actor.ts';
@@ -22,6 +24,8 @@ import type { Followers } from './following/followers.ts';
 
 const LOCK_FILE = fileURLToPath(new URL('../../../../package-lock.json', import.meta.url));
 const FOR_EVER = 'public, max-age=31536000, immutable';
+
+const zip = promisify<string, Buffer>(gzip);
 
 /** The script of a page. */
 export async function scriptOf(name: SessionPage['name']): Promise<string> {
@@ -90,11 +94,11 @@ export interface SessionPageDeps {
 export function sessionPageRoutes(app: FastifyInstance, parts: PageParts, deps: SessionPageDeps): void {
   const { page, title } = parts;
   // Built when it is first asked for.
-  let made: Promise<{ name: string; script: string }> | undefined;
+  let made: Promise<{ name: string; script: string; zipped: Buffer }> | undefined;
   const read = () => {
-    made ??= scriptOf(page.name).then((script) => {
+    made ??= scriptOf(page.name).then(async (script) => {
       const digest = createHash('sha256').update(script).digest('base64url').slice(0, 16);
-      return { name: `${digest}.js`, script };
+      return { name: `${digest}.js`, script, zipped: await zip(script) };
     });
     made.catch(() => {
       made = undefined;
@@ -103,10 +107,14 @@ export function sessionPageRoutes(app: FastifyInstance, parts: PageParts, deps: 
   };
   app.get(`/${page.name}`, (_request, reply) => reply.redirect(`/${page.name}/`, 308));
   app.get<{ Params: { '*': string } }>(`/${page.name}/*`, async (request, reply) => {
-    const { name, script } = await read();
+    const { name, script, zipped } = await read();
     reply.headers(headersOf(parts));
-    if (request.params['*'] === name)
-      return reply.header('cache-control', FOR_EVER).type('text/javascript; charset=utf-8').send(script);
+    if (request.params['*'] === name) {
+      reply.headers({ 'cache-control': FOR_EVER, vary: 'accept-encoding' });
+      reply.type('text/javascript; charset=utf-8');
+      const takesZipped = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+      return takesZipped ? reply.header('content-encoding', 'gzip').send(zipped) : reply.send(script);
+    }
     // Every other path is a place in the page, which finds out whether it is one.
     return reply.type('text/html; charset=utf-8').send(documentWith(page, title, name));
   });
