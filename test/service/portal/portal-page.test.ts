@@ -7,6 +7,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { CLIENT, type OidcServer, startOidcServer } from '../../support/oauth/oidc-server.ts';
 import { needs } from '../../support/programs.ts';
 import { startChromium, type Watched, watchPage } from '../../support/renderer/chromium.ts';
 import { seriousViolations } from '../../support/renderer/gallery.ts';
@@ -35,8 +36,46 @@ configurations:
 const CODE = `import { createIntegration } from '@annex/sdk';
 export default createIntegration({ fetch: () => new Response('hello') });`;
 
+/** What a customer connects, chooses from and sets up. */
+const CHAT = `name: chat
+title: Chat
+description: Posts news to a channel.
+organization: acme
+visibility: public
+scopes: [space:content:read]
+script: index.js
+secrets: { ISSUER: x, CLIENT_ID: x, CLIENT_SECRET: x }
+configurations:
+  account:
+    properties:
+      oauth_credentials: { type: button, title: Account, button_text: Connect Chat, callback_url: /oauth }
+      channel: { type: string, title: Channel, completion_url: /channels }
+      webhook_url: { type: string, title: Webhook URL }
+      event_types: { type: string, title: Event types, multiple: true, enum: ['*'] }
+    required: [oauth_credentials, channel]
+  space:
+    properties:
+      webhook_url: { type: string, title: Webhook URL }
+      event_types: { type: string, title: Event types, multiple: true, enum: ['*'] }
+webhook: { url: webhook_url, eventTypes: event_types }
+`;
+const CHAT_CODE = `import { createIntegration, createOAuthHandler, deliverTo, endpointPath } from '@annex/sdk';
+const at = (path) => (_, { secrets }) => secrets.ISSUER + path;
+const connect = createOAuthHandler({
+  clientId: (_, { secrets }) => secrets.CLIENT_ID, clientSecret: (_, { secrets }) => secrets.CLIENT_SECRET,
+  authorizeURL: at('/auth'), accessTokenURL: at('/token'), scopes: ['openid', 'offline_access'], prompt: 'consent',
+});
+export default createIntegration({
+  events: { '*': (event, { environment }) => deliverTo(environment.installation.configuration.webhook_url, event) },
+  fetch: (request, context) =>
+    endpointPath(context.environment, request.url) === '/oauth'
+      ? connect(request, context)
+      : Response.json(['news', 'random'].map((name) => ({ label: '#' + name, value: name }))),
+});`;
+
 describe('the portal', needs('chromium'), () => {
   let annex: TestService;
+  let oidc: OidcServer;
   let receiver: Server;
   let host: string;
   let browser: Browser;
@@ -50,22 +89,35 @@ describe('the portal', needs('chromium'), () => {
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
     host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+    oidc = await startOidcServer();
     annex = await TestService.start({
-      flags: ['--webhook-http', 'allow', '--egress-allow', host, '--level-names', 'space=Project'],
+      flags: [
+        ...['--webhook-http', 'allow', '--egress-allow', `${host},${oidc.address}`],
+        ...['--level-names', 'space=Project'],
+      ],
     });
     await annex.api('PUT', '/v1/event-types/invoice.paid', {
       json: { title: 'Invoice paid', level: 'organization', schema: {}, webhook: true },
     });
     await annex.publishFixture('webhook');
-    const form = new FormData();
-    form.append('manifest', HOSTILE_MANIFEST);
-    form.append('files', new Blob([CODE]), 'index.js');
-    expect((await annex.api('POST', '/v1/integrations', { form })).status).toBe(201);
+    const secrets = { ISSUER: oidc.issuer, CLIENT_ID: CLIENT.id, CLIENT_SECRET: CLIENT.secret };
+    const uploads = [
+      [HOSTILE_MANIFEST, CODE, {}],
+      [CHAT, CHAT_CODE, secrets],
+    ] as const;
+    for (const [manifest, code, values] of uploads) {
+      const form = new FormData();
+      form.append('secrets', JSON.stringify(values));
+      form.append('manifest', manifest);
+      form.append('files', new Blob([code]), 'index.js');
+      expect(await annex.api('POST', '/v1/integrations', { form })).toMatchObject({ status: 201 });
+    }
     browser = await startChromium();
   });
   afterAll(async () => {
     await browser?.close();
     await annex?.stop();
+    await oidc?.stop();
     receiver?.close();
     receiver?.closeAllConnections();
   });
@@ -91,12 +143,50 @@ describe('the portal', needs('chromium'), () => {
   const link = (name: string | RegExp) => page.getByRole('link', { name }).first();
   const button = (name: string) => page.getByRole('button', { name, exact: true });
 
-  test('a customer installs, configures, sets up a webhook, tests it and sees it', async () => {
+  /** The provider takes the redirect of the installation that an organization has made. */
+  const registered = async (organization: string) => {
+    await page.getByLabel('Webhook URL').waitFor();
+    const path = `/v1/installations?integration=chat&organization=${organization}`;
+    const { body } = await annex.api('GET', path);
+    const [{ urls }] = body['items'] as [{ urls: { publicEndpoint: string } }];
+    oidc.knows([`${urls.publicEndpoint}/oauth`]);
+  };
+  /** Presses the button that opens the provider, and signs in there. */
+  const connect = async (press: () => Promise<void>, signIn: (provider: Page) => Promise<void>) => {
+    const opened = context.waitForEvent('page');
+    await press();
+    const provider = await opened;
+    await signIn(provider);
+    await provider.getByText('You may close this window').waitFor();
+    await provider.close();
+    await page
+      .getByText(/^Connected/)
+      .first()
+      .waitFor();
+    // The pages of the provider ask for a font.
+    const others = watched.foreign.splice(0).filter((url) => !url.startsWith('https://fonts.'));
+    expect(others).toEqual([]);
+    watched.errors.splice(0);
+  };
+
+  test('a customer installs, connects, configures, sets up a webhook, tests it and sees it', async () => {
     await open('mouse');
     expect(page.url()).toBe(`${annex.service.controlUrl}/portal/`);
-    await link(/^Webhook Sends/).click();
+    await link(/^Chat Posts/).click();
     await page.getByText('Read the content of spaces').waitFor();
     await button('Install').click();
+    await registered('mouse');
+    await connect(
+      () => link('Connect Chat').click(),
+      async (provider) => {
+        await provider.locator('[name=login]').fill('ada');
+        await provider.locator('[name=password]').fill('any');
+        await provider.getByRole('button').click();
+        await provider.getByRole('button', { name: 'Continue' }).click();
+      },
+    );
+    await page.getByRole('combobox', { name: 'Channel' }).click();
+    await page.getByRole('option', { name: '#news' }).click();
     await page.getByLabel('Webhook URL').fill(`http://${host}/hook`);
     await page.getByLabel('Event types').click();
     await page.getByRole('option', { name: 'Invoice paid' }).click();
@@ -132,13 +222,32 @@ describe('the portal', needs('chromium'), () => {
       for (let step = 0; step < 60 && !name.test(await focused()); step += 1) await press('Tab');
       expect(await focused()).toMatch(name);
     };
-    await link(/^Webhook Sends/).waitFor();
-    await stepTo(/^Webhook.*Sends/);
+    await link(/^Chat Posts/).waitFor();
+    await stepTo(/^Chat.*Posts/);
     await press('Enter');
     await button('Install').waitFor();
     await stepTo(/^Install$/);
     await press('Enter');
-    await page.getByLabel('Webhook URL').waitFor();
+    await registered('keyboard');
+    await stepTo(/^Connect Chat/);
+    await connect(
+      () => press('Enter'),
+      async (provider) => {
+        await provider.locator('[name=login]:focus').waitFor();
+        await provider.keyboard.type('ada');
+        await provider.keyboard.press('Tab');
+        await provider.keyboard.type('any');
+        await provider.keyboard.press('Enter');
+        await provider.locator('button:focus', { hasText: 'Continue' }).waitFor();
+        await provider.keyboard.press('Enter');
+      },
+    );
+    await page.evaluate('document.body.shadowRoot.querySelector("main").focus()');
+    await stepTo(/^Channel/);
+    await press('ArrowDown');
+    await page.getByRole('option', { name: '#news' }).waitFor();
+    await press('ArrowDown');
+    await press('Enter');
     await stepTo(/^Webhook URL/);
     await page.keyboard.type(`http://${host}/hook`);
     await stepTo(/^Event types/);
