@@ -133,8 +133,7 @@ async function ways(
   const webhooks = await Webhooks.start(options);
   const poured = async (declared: boolean) => {
     const stream = await webhooks.pour(webhooks.places, declared);
-    const result = await webhooks.delivered(round);
-    await stream.end();
+    const result = await webhooks.delivered(round).finally(() => stream.end());
     await webhooks.settled();
     return result;
   };

@@ -32,13 +32,11 @@ export const fairness: Bench = async function* (round) {
     const alone = await measure();
     const stream = await webhooks.pour(webhooks.places.slice(QUIET, QUIET + BUSY));
     await pause(round.warmupSeconds * 1_000);
-    const posting = await measure();
-    await stream.end();
+    const posting = await measure().finally(() => stream.end());
     await webhooks.settled();
     const hanging = webhooks.steady(HANGING_RATE, webhooks.places.slice(QUIET + BUSY));
     await pause(round.warmupSeconds * 1_000);
-    const stuck = await measure();
-    await hanging.end();
+    const stuck = await measure().finally(() => hanging.end());
     const beside = { unit: 'ms', to: 'quiet' };
     yield {
       ...{ ...beside, row: "delivery beside another's full-rate posting, p50", annex: posting.p50 },
@@ -61,6 +59,7 @@ async function latencies(
   { seconds }: Round,
 ) {
   await receiver.latencies();
+  const { received } = await receiver.progress();
   const posts: Promise<unknown>[] = [];
   const until = performance.now() + seconds * 1_000;
   for (let count = 0; performance.now() < until; count += 1) {
@@ -70,5 +69,6 @@ async function latencies(
     await pause(EVERY_MS);
   }
   await Promise.all(posts);
+  while ((await receiver.progress()).received < received + posts.length) await pause(EVERY_MS);
   return receiver.latencies();
 }

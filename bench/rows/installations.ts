@@ -13,6 +13,8 @@ import { missingPeers, startWorkerd, withWorkerd } from '../peers/peers.ts';
 import { residentMib } from '../processes.ts';
 import { withRig } from '../rig.ts';
 
+/** The first answers of each cell compile its own code, and do not count. */
+const WARM = 4;
 /** First calls of new tenants do not come back to back. */
 const PAUSE_MS = 25;
 
@@ -69,12 +71,13 @@ async function besideLoader<T>(
     withRig({ flags: ['--built-ins', 'none'], limits: { isolatesPerCell: 2 * count } }, async (rig) => {
       await rig.client.publish('measured', { 'index.js': script });
       const targets: Target[] = [];
-      for (let at = 0; at <= count; at += 1) targets.push(await rig.client.install('measured', `org-${at}`));
+      for (let at = 0; at < WARM + count; at += 1)
+        targets.push(await rig.client.install('measured', `org-${at}`));
       return measure(targets, rig.host.pid);
     });
   const workerd = () =>
     withWorkerd([LOADER, script], ({ url, pid }) => {
-      const targets = Array.from({ length: count + 1 }, (_, at) => ({ url: new URL(`/${at}`, url) }));
+      const targets = Array.from({ length: WARM + count }, (_, at) => ({ url: new URL(`/${at}`, url) }));
       return measure(targets, pid);
     });
   return inTurn(round, annex, workerd);
@@ -89,11 +92,10 @@ async function firstAnswers(targets: readonly Target[]): Promise<readonly number
   return latencies;
 }
 
-/** The very first answer of a process compiles its own code, and does not count. */
 export const first: Bench = async function* (round) {
   const which = { name: 'hono, 80 KB', count: round.isQuick ? 25 : 100 };
   const [annex, workerd] = await besideLoader(round, which, firstAnswers);
-  const of = (share: number, all = annex) => quantile(all.slice(1), share);
+  const of = (share: number, all = annex) => quantile(all.slice(WARM), share);
   const beside = { unit: 'ms', to: 'workerd', missing: missingPeers() };
   for (const [share, aim] of [
     [0.5, { most: 0.4 }],
@@ -109,11 +111,10 @@ export const memory: Bench = async function* (round) {
   for (const name of Object.keys(APPLICATIONS).filter((one) => one.includes(round.part))) {
     const count = Math.ceil((name === 'tiny' ? 200 : 60) / (round.isQuick ? 5 : 1));
     const [annex, workerd] = await besideLoader(round, { name, count }, async (targets, pid) => {
-      const [warm, ...others] = targets;
-      await firstAnswers(warm ? [warm] : []);
+      await firstAnswers(targets.slice(0, WARM));
       const before = residentMib(pid);
       const grown: number[] = [];
-      for (const [at, target] of others.entries()) {
+      for (const [at, target] of targets.slice(WARM).entries()) {
         await firstAnswers([target]);
         grown.push(growth(before, residentMib(pid)) / (at + 1));
       }

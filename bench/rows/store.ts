@@ -125,8 +125,7 @@ async function rates(
   round: Round,
 ) {
   const pouring = await webhooks.pour(answering);
-  const { perSecond, ownUs, serverUs } = await webhooks.delivered(round);
-  await pouring.end();
+  const { perSecond, ownUs, serverUs } = await webhooks.delivered(round).finally(() => pouring.end());
   const { pids, postgres } = webhooks.rig;
   const flooding = webhooks.flood(hanging);
   await pause(round.warmupSeconds * 1_000);
@@ -205,8 +204,7 @@ export const soak: Bench = (round) =>
     const webhooks = await Webhooks.start({ receiver, webhooks: 60 });
     try {
       const pouring = await webhooks.pour();
-      const { perSecond } = await webhooks.delivered(round);
-      await pouring.end();
+      const { perSecond } = await webhooks.delivered(round).finally(() => pouring.end());
       await webhooks.settled();
       const stream = webhooks.steady(Math.round(perSecond / 2));
       const samples: { host: number; cells: number }[] = [];
