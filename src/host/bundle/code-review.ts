@@ -49,13 +49,12 @@ export async function reviewCode(
   // Code may define globals for other files of its own.
   const defined = new Set(reviews.flatMap((review) => [...(review?.defines ?? [])]));
   for (const name of declared ? [...declared, ...WORKER_GLOBALS] : []) defined.add(name);
-  const found = reviews.flatMap((review) => review?.findings ?? []);
-  const refused = found.filter(({ problem }) => isError(problem));
-  if (refused.length > 0) return refused.slice(0, WARNINGS_MAX).map(({ problem }) => problem);
-  return found
+  const found = reviews
+    .flatMap((review) => review?.findings ?? [])
     .filter(({ name }) => name === undefined || !defined.has(name))
-    .slice(0, WARNINGS_MAX)
     .map(({ problem }) => problem);
+  const refused = found.filter(isError);
+  return (refused.length > 0 ? refused : found).slice(0, WARNINGS_MAX);
 }
 
 interface Finding {
@@ -98,7 +97,7 @@ async function reviewFile(
     return {
       findings: [
         ...(env ? undeclaredBindings(facts, env, placeOf) : []),
-        ...undefinedNames(program, facts, { isCommonJs, placeOf }),
+        ...undefinedNames(program, facts, { isCommonJs, placeOf, isWorker: env !== undefined }),
         ...facts.thrownTexts.map((node) => ({ problem: thrownText(placeOf(node)) })),
       ],
       defines: facts.defines,
@@ -112,7 +111,11 @@ async function reviewFile(
 function undefinedNames(
   program: Node,
   { asked, guarded, evaluates }: Facts,
-  { isCommonJs, placeOf }: { readonly isCommonJs: boolean; placeOf(node: Node): Place },
+  {
+    isCommonJs,
+    placeOf,
+    isWorker,
+  }: { readonly isCommonJs: boolean; placeOf(node: Node): Place; readonly isWorker: boolean },
 ): Finding[] {
   if (evaluates) return [];
   const scopes = analyze(program as unknown as Parameters<typeof analyze>[0], {
@@ -126,7 +129,12 @@ function undefinedNames(
     if (typeof name !== 'string' || found.has(name) || COMMONJS.has(name) || KNOWN_GLOBALS.has(name))
       continue;
     if (asked.has(name) || guarded.some(([from, to]) => node.start >= from && node.end <= to)) continue;
-    found.set(name, { name, problem: undefinedName(name.slice(0, NAME_CHARS_MAX), placeOf(node)) });
+    const instead = isWorker && Object.hasOwn(ABSENT_GLOBALS, name) ? ABSENT_GLOBALS[name] : undefined;
+    const problem =
+      instead === undefined
+        ? undefinedName(name.slice(0, NAME_CHARS_MAX), placeOf(node))
+        : absentGlobal(name, instead, placeOf(node));
+    found.set(name, { name, problem });
   }
   return [...found.values()];
 }
@@ -177,6 +185,15 @@ function undeclaredBindings({ reads }: Facts, env: ReadonlySet<string>, placeOf:
   }
   return [...found.values()];
 }
+
+/** Globals of Workers that do not exist here → what does instead. */
+const ABSENT_GLOBALS: Readonly<Record<string, string>> = {
+  HTMLRewriter: 'Rewrite pages with a package of npm, such as htmlparser2 or parse5.',
+  WebSocketPair: 'Send what happens as a stream of server-sent events.',
+};
+
+const absentGlobal = (name: string, hint: string, place: Place): Problem =>
+  problem(`"${name}" is not available: Annex has none.`, { ...place, hint });
 
 const undefinedName = (name: string, place: Place): Problem =>
   warning(`"${name}" is not defined: neither in this file, nor by the platform.`, {

@@ -388,6 +388,32 @@ describe('publishing', () => {
     ]);
   });
 
+  test.each(['HTMLRewriter', 'WebSocketPair'])(
+    'refuses %s by its name, unless the code asks first',
+    async (name) => {
+      const using = (before: string) =>
+        `export default { fetch: () => new Response(${before} String(new ${name}())) };`;
+      expect(await problems(using(''), 'entry: request\n')).toEqual([
+        422,
+        [
+          expect.objectContaining({
+            severity: 'error',
+            line: 1,
+            message: `"${name}" is not available: Annex has none.`,
+          }),
+        ],
+      ]);
+      expect(await problems(using(`typeof ${name} !== 'undefined' &&`), 'entry: request\n')).toEqual([
+        201,
+        [],
+      ]);
+      expect(await problems(`globalThis.${name} = class {}; ${using('')}`, 'entry: request\n')).toEqual([
+        201,
+        [],
+      ]);
+    },
+  );
+
   test('warns of a name that is not in the manifest', async () => {
     const code = 'export default { fetch: (request, env) => new Response(env.TOKEN) };';
     expect(await problems(code, 'entry: request\n')).toEqual([

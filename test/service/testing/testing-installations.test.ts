@@ -33,6 +33,25 @@ test('a step includes the work after the answer, and its log lines', async () =>
   expect(installation.logs).toMatchObject([{ level: 'info', text: 'done later' }]);
 });
 
+test('a plain worker gets its requests, its env and its runs', async () => {
+  const source = `export default {
+    async fetch(request, env) {
+      return Response.json([env.GREETING, new URL(request.url).pathname, await env.STORE.get('runs')]);
+    },
+    scheduled: ({ cron }, env) => env.STORE.put('runs', cron),
+  };`;
+  const manifest = `entry: request
+vars: { GREETING: hello }
+kv: [STORE]
+schedules: [{ cron: '0 9 * * mon' }]
+scopes: []
+`;
+  const installation = await (await load(await folderOf(source, manifest))).install();
+  expect(await (await installation.fetch('/a/b')).json()).toEqual(['hello', '/a/b', null]);
+  await installation.runSchedule('1');
+  expect(await (await installation.fetch('/')).json()).toEqual(['hello', '/', '0 9 * * mon']);
+});
+
 test('a call of the product is a step, and its fault is an error', async () => {
   const source = `import { createIntegration, ExposableError } from '@annex/sdk';
   export default createIntegration({

@@ -13,6 +13,7 @@ const SUITES = [
   'test/service/integrations/integrations.test.ts',
   'test/service/lifecycle/lifecycle-event-order.test.ts',
   'test/service/oauth/credential-leases.test.ts',
+  'test/service/plain-workers/plain-worker.test.ts',
   'test/service/process/first-admin-token.test.ts',
   'test/service/tasks/task-schedule.test.ts',
   'test/service/webhooks/webhook-deliveries.test.ts',
