@@ -58,7 +58,7 @@ RUN ln -s /app/packages/annex/bin/annex.js /usr/local/bin/annex \
 COPY fixtures/webhook ./fixtures/webhook
 # What a start builds and compiles, once: the service's user writes to no file of its program.
 RUN node --eval "Promise.all([import('/app/src/host/launch/cell-sources.ts').then((made) => made.cellSources()), import('/app/src/host/http/control/session-page.ts').then((made) => Promise.all([made.scriptOf('console'), made.scriptOf('portal')]))])" \
- && node src/main.ts --help > /dev/null
+ && node -r ./src/require-node.cjs src/main.ts --help > /dev/null
 
 # `docker run --publish` does not reach 127.0.0.1 inside a container. So the control listener binds
 # to every address *of the container*; published ports and the container's network decide which
@@ -74,4 +74,4 @@ VOLUME /data
 USER 10001:10001
 # The control listener may bind to one network of the container alone.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=20s CMD ["/app/node_modules/.bin/node", "--eval", "fetch('http://' + process.env.ANNEX_CONTROL_HOST.replace(/^(0[.]0[.]0[.]0|::)$/, 'localhost') + ':' + (process.env.ANNEX_CONTROL_PORT ?? 7700) + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["/usr/bin/tini", "--", "/app/node_modules/.bin/node", "/app/src/main.ts"]
+ENTRYPOINT ["/usr/bin/tini", "--", "/app/node_modules/.bin/node", "-r", "/app/src/require-node.cjs", "/app/src/main.ts"]

@@ -8,6 +8,7 @@ import { NODE_SOURCE } from '../src/host/bundle/node-source.ts';
 import { scriptOf } from '../src/host/http/control/session-page.ts';
 import { cellSources } from '../src/host/launch/cell-sources.ts';
 import { SDK_SOURCE } from '../src/imports/sdk-source.ts';
+import { bundleLibraries } from '../src/libraries.ts';
 import { PREBUILT_FILES } from '../src/own-files.ts';
 import { devPageScript } from './dev-page/page-files.ts';
 
@@ -26,6 +27,7 @@ export async function writePrebuilt(folder: string, { sdkDeclarations }: Prebuil
     portal: await scriptOf('portal'),
   };
   await mkdir(folder, { recursive: true });
+  await bundleLibraries(join(folder, 'libraries'));
   for (const [name, text] of Object.entries(texts))
     await writeFile(join(folder, PREBUILT_FILES[name as keyof typeof PREBUILT_FILES]), text);
 }

@@ -4,11 +4,9 @@
  * line.
  */
 import cluster from 'node:cluster';
-import { enableCompileCache } from 'node:module';
-import { KEPT } from './own-files.ts';
+import { useBundledLibraries } from './libraries.ts';
 
-// Before the first import of the service: half of a start is to compile its files.
-if (KEPT !== undefined) enableCompileCache(KEPT);
+await useBundledLibraries();
 const { ConfigError, configHelp } = await import('./host/config.ts');
 const { serve } = await import('./host/serve.ts');
 const { serviceLog, standardOutput } = await import('./host/service-log.ts');

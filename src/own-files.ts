@@ -15,6 +15,9 @@ const EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PREBUILT = new URL('../prebuilt/', import.meta.url);
 
+/** Folder of the bundled libraries of the npm package (`libraries.ts`). */
+export const PREBUILT_LIBRARIES = fileURLToPath(new URL('libraries', PREBUILT));
+
 /**
  * Archives of the npm packages of Annex: in a clone, those that `npm run packages` makes. No
  * program and no page has npm look for them in a registry. Attack: packages of their names, which

@@ -2,8 +2,12 @@
  * Refuses a Node that cannot run Annex, and a folder without its packages, in words: the programs
  * are TypeScript, and an older Node only reports an unknown file extension. `npm run …` loads this
  * file first, so it is plain JavaScript for any Node.
+ *
+ * Then it lets Node keep compiled code for the next start, in the folder `KEPT` of `own-files.ts`:
+ * before the first file of TypeScript, so that a later start does not even load Node's compiler.
  */
 const { existsSync } = require('node:fs');
+const nodeModule = require('node:module');
 const { join } = require('node:path');
 
 const ROOT = join(__dirname, '..');
@@ -25,3 +29,4 @@ if (found !== undefined) {
   process.stderr.write(`Annex cannot start: ${found}\n`);
   process.exit(1);
 }
+nodeModule.enableCompileCache(join(ROOT, 'node_modules', '.cache', 'annex'));

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import { BUNDLED_FILES } from '../../src/libraries.ts';
+import { filesIn, read } from '../support/repository/sources.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -215,4 +217,23 @@ test('a start with a damaged log fails with advice, and --accept-loss starts and
   expect((await readdir(data)).filter((name) => name.startsWith('annex.db-wal.damaged-'))).toHaveLength(1);
   accepted.child.kill('SIGTERM');
   expect(await accepted.exited).toBe(0);
+});
+
+test('libraries of many files are loaded as one file each, and once', async () => {
+  const names = Object.keys(BUNDLED_FILES);
+  const code = `
+    const { useBundledLibraries } = await import(${JSON.stringify(join(MAIN, '../libraries.ts'))});
+    await useBundledLibraries();
+    for (const name of ${JSON.stringify(names)}) {
+      const found = import.meta.resolve(name);
+      console.log(found.includes('/libraries-'), Object.keys(await import(name)).length > 1);
+    }`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code]);
+  const lines = (await child.stdout.setEncoding('utf8').toArray()).join('').trim().split('\n');
+  expect(lines).toEqual(names.map(() => 'true true'));
+  // Another path of theirs would be loaded from the package, as a second copy.
+  const imported = filesIn('src').flatMap((file) =>
+    [...read(file).matchAll(/from '((?:typebox|kysely)[^']*)'/g)].map(([, name]) => name),
+  );
+  expect([...new Set(imported)].sort()).toEqual(names.sort());
 });

@@ -12,7 +12,7 @@ import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 
 const NODE_MAJOR = 26;
 /**
@@ -34,10 +34,13 @@ const PARENT_EVERY_MS = 500;
 /** Exit code of the dynamic linker where a library is missing. */
 const EXIT_NOT_STARTED = 127;
 
-const program = process.argv[2] === 'test-service' ? 'testing/test-service' : 'annex';
-const compiled = fileURLToPath(new URL(`../dist/src/local/${program}.js`, import.meta.url));
-const source = fileURLToPath(new URL(`../../../src/local/${program}.ts`, import.meta.url));
-const isClone = !existsSync(compiled);
+const program = process.argv[2] === 'test-service' ? 'local/testing/test-service' : 'local/annex';
+/** @param {string} name */
+const compiled = (name) => new URL(`../dist/src/${name}.js`, import.meta.url);
+/** @param {string} name */
+const source = (name) => new URL(`../../../src/${name}.ts`, import.meta.url);
+const isClone = !existsSync(compiled(program));
+const fileOf = isClone ? source : compiled;
 const install = isClone
   ? 'Run `npm ci` in the folder of the clone.'
   : 'Install annex again, without `--omit=optional`.';
@@ -145,13 +148,15 @@ const elsewhere = () =>
 const running = majorOf(process.versions.node);
 const node = running === NODE_MAJOR ? undefined : installedNode();
 if (process.argv0 === HANDED_OVER || process.env['npm_lifecycle_event'] !== undefined) stopWithParent();
-if (isClone && !existsSync(source)) end('The files of annex are incomplete. Install it again.');
+if (isClone && !existsSync(source(program))) end('The files of annex are incomplete. Install it again.');
 else if (isClone && !existsSync(new URL('../../../node_modules/', import.meta.url)))
   end(`The packages that Annex depends on are not installed. ${install}`);
 else if (node !== undefined) handOver(node);
 else if (running >= NODE_MAJOR) {
   keepCompiledCode();
-  await import(pathToFileURL(isClone ? source : compiled).href);
+  const { useBundledLibraries } = await import(fileOf('libraries').href);
+  await useBundledLibraries();
+  await import(fileOf(program).href);
 } else if (`${process.platform}-${process.arch}` in NODE_PACKAGES)
   end(
     `Annex runs on Node ${NODE_MAJOR}, this is ${process.version}, and the Node that comes with annex is not installed. ${install}`,

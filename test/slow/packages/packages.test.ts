@@ -253,7 +253,8 @@ describe('without a registry that has the packages', () => {
         folder,
         '--testTimeout=60000',
       ];
-      expect(await newcomer.run(tests, nodeFolder('22'))).toMatchObject({ code: 0 });
+      const tested = await newcomer.run(tests, nodeFolder('22'));
+      expect(tested, tested.stderr).toMatchObject({ code: 0 });
       expect(await npm(['run', 'check'], folder, nodeFolder('22'))).toContain('hello can be published');
       const alone = [archives.get('annex-testing') ?? '', `--registry=${registry.url}`];
       await UserFolder.install(join(base, 'testing-alone'), alone, nodeFolder('22'));

@@ -46,6 +46,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'src/limit-table.ts',
     'src/event-limits.ts',
     'src/limits.ts',
+    'src/libraries.ts',
     'src/own-files.ts',
     'src/real-files.ts',
     'src/version.ts',
@@ -70,7 +71,7 @@ const CYCLES: Readonly<Record<string, string>> = {
 };
 /** Below all programs: rules and data types without I/O, and the files of Annex and of authors. */
 const SHARED =
-  'src/(model|imports)/|src/(errors|limits|limit-table|event-limits|own-files|real-files|version)\\.ts';
+  'src/(model|imports)/|src/(errors|limits|limit-table|event-limits|libraries|own-files|real-files|version)\\.ts';
 
 /** Programs that are apart: beside its own files, each imports only these. */
 const IMPORTED_BY: Readonly<Record<string, RegExp>> = {
