@@ -139,7 +139,7 @@ meter::-moz-meter-bar { background: var(--faint-text); }
 @media (max-width: 1100px) {
   .frame { grid-template-columns: 56px minmax(0, 1fr); }
   .frame > .side { padding-inline: var(--space-8); }
-  .frame > .side .switch { display: none; }
+  .frame > .side .organization { display: none; }
   .frame > .side :is(.words, kbd) { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); }
   .frame > .side :is(a, .button) { justify-content: center; padding-inline: 0; min-block-size: 36px; inline-size: 100%; }
   .frame > .side .who { padding: 0; }

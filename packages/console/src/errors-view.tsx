@@ -70,7 +70,7 @@ export function Errors(of: ErrorsProps) {
                     Times
                   </th>
                   <th scope="col">Versions</th>
-                  <th scope="col">Last at</th>
+                  <th scope="col">Last in</th>
                   <th scope="col">Last</th>
                 </tr>
               </thead>
@@ -119,7 +119,9 @@ function grouped(
   for (const line of lines) {
     const [first = ''] = line.text.split('\n', 1);
     // Numbers and ids differ from call to call.
-    const message = first.slice(0, 300).replaceAll(/\b[\da-f-]{6,40}\b|\b\d{1,20}\b/gi, '…');
+    const message = first
+      .slice(0, 300)
+      .replaceAll(/\b[a-z]{3}_\w{8,64}\b|\b[\da-f-]{6,40}\b|\b\d{1,20}\b/gi, '…');
     const { count = 0, last: before = line, versions = [] } = groups.get(message) ?? {};
     const last = line.at > before.at ? line : before;
     const where = installed.get(last.installation ?? '');

@@ -110,7 +110,7 @@ function OrganizationSwitch({ section }: { readonly section: Section | undefined
   return (
     <>
       <input
-        class="textinput switch"
+        class="textinput organization"
         type="search"
         aria-label="Organization"
         placeholder="All organizations"
