@@ -99,7 +99,16 @@ export function isMet({ aim, ratio, annex }: Row): boolean | undefined {
   return value >= (aim.least ?? Number.NEGATIVE_INFINITY) && value <= (aim.most ?? Number.POSITIVE_INFINITY);
 }
 
+/** A row that cannot be measured on this machine. */
+export const absent = (row: string, missing: string): Figure => ({
+  row,
+  unit: '',
+  annex: Number.NaN,
+  missing,
+});
+
 export const shown = (value: number): string => {
+  if (Number.isNaN(value)) return '-';
   if (Math.abs(value) >= 1_000) return Math.round(value).toLocaleString('en-US');
   return value.toFixed(Math.abs(value) < 1 ? 3 : Math.abs(value) < 20 ? 2 : 0);
 };
@@ -127,11 +136,13 @@ export function table(rows: readonly Row[]): string {
     `${shown(row.annex)} ${row.unit}`,
     row.to ? `${row.to} ${row.other === undefined ? '-' : shown(row.other)}` : '',
     row.ratio === undefined ? '' : `${shown(row.ratio)} ×`,
-    `${shown(row.low)}–${shown(row.high)}`,
+    Number.isNaN(row.annex) ? '' : `${shown(row.low)}–${shown(row.high)}`,
     aimText(row),
     isMet(row) === false ? 'missed' : '',
   ]);
-  const missing = new Set(rows.flatMap((row) => (row.missing ? [`${row.to}: ${row.missing}`] : [])));
+  const missing = new Set(
+    rows.flatMap((row) => (row.missing ? [`${row.to ?? row.row}: ${row.missing}`] : [])),
+  );
   const head = ['row', 'Annex', 'beside', 'ratio', 'spread', 'aim', ''];
   return [columns([head, ...lines]), ...missing].join('\n');
 }

@@ -48,7 +48,8 @@ export function rowsAt(revision: string): readonly Row[] {
 export function comparison(before: readonly Row[], after: readonly Row[]): string {
   const lines = after.flatMap((row) => {
     const old = before.find((one) => one.row === row.row);
-    if (old === undefined) return [];
+    // Where something was missing, JSON has no number.
+    if (old === undefined || !(old.annex > 0)) return [];
     const [was, is] = [old, row].map(({ ratio, annex }) => ratio ?? annex) as [number, number];
     const isApart = row.low > old.high || row.high < old.low;
     return [

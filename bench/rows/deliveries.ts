@@ -10,7 +10,7 @@
  * its default settings.
  */
 import { LedgerReceiver } from '../../test/support/receivers/ledger-receiver.ts';
-import { type Bench, type Figure, inTurn, type Round } from '../figures.ts';
+import { absent, type Bench, type Figure, inTurn, type Round } from '../figures.ts';
 import { type Measured, measureQueue, noServer } from '../peers/peers.ts';
 import { type QueueServer, startPostgres } from '../servers.ts';
 import { prefill } from '../store-fill.ts';
@@ -37,7 +37,7 @@ export const deliveries: Bench = async function* (round) {
       () => onPostgres(receiver, round, 1),
       () => measureQueue('pg-boss', receiver, round),
     );
-    if (annex === undefined) return;
+    if (annex === undefined) return yield absent('deliveries on PostgreSQL', noServer());
     yield* beside('PostgreSQL, engine alone', 'pg-boss', annex.engine, boss, 1);
     yield* beside('PostgreSQL, through isolates', 'pg-boss', annex.isolates, boss, 0.6);
     const graphile = await measureQueue('graphile-worker', receiver, round);
@@ -70,7 +70,7 @@ export const nodes: Bench = async function* (round) {
       () => onPostgres(receiver, round, 2),
       () => onPostgres(receiver, round, 1),
     );
-    if (two === undefined || one === undefined) return;
+    if (two === undefined || one === undefined) return yield absent('deliveries on two nodes', noServer());
     yield* beside('two nodes, engine alone', 'one node', two.engine, { delivered: one.engine });
     yield* beside('two nodes, through isolates', 'one node', two.isolates, { delivered: one.isolates });
     const share = { unit: 'µs', to: 'one node' };
@@ -114,13 +114,10 @@ function* beside(
   yield { row: `${row}: CPU`, unit: 'µs', annex: annexUs, to, other: otherUs, ...missing };
 }
 
-/** @returns undefined where there is no PostgreSQL, which is said */
+/** @returns undefined where there is no PostgreSQL */
 async function onPostgres(receiver: LedgerReceiver, round: Round, count: number): Promise<Ways | undefined> {
   const postgres = await startPostgres();
-  if (postgres === undefined) {
-    console.error(noServer());
-    return undefined;
-  }
+  if (postgres === undefined) return undefined;
   return ways(receiver, round, { postgres, nodes: count }).finally(() => postgres.stop());
 }
 

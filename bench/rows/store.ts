@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { type Posted, siteView } from '../../test/support/deliveries/webhook-senders.ts';
 import { LedgerReceiver, timedEventId } from '../../test/support/receivers/ledger-receiver.ts';
-import { type Bench, type Figure, median, pause, type Round } from '../figures.ts';
+import { absent, type Bench, type Figure, median, pause, type Round } from '../figures.ts';
 import { noServer } from '../peers/peers.ts';
 import { CpuMeter, residentMib } from '../processes.ts';
 import { databaseUrl, type QueueServer, startPostgres } from '../servers.ts';
@@ -27,7 +27,7 @@ async function* onEngines(
   if ('SQLite'.includes(part)) yield* work('SQLite');
   if (!'PostgreSQL'.includes(part)) return;
   const postgres = await startPostgres();
-  if (postgres === undefined) return console.error(noServer());
+  if (postgres === undefined) return yield absent('PostgreSQL', noServer());
   try {
     yield* work('PostgreSQL', postgres);
   } finally {
@@ -151,7 +151,7 @@ export const copy: Bench = async function* ({ size = MEGABYTES }) {
   const webhooks = await Webhooks.start({ receiver, webhooks: 20 });
   const postgres = await startPostgres();
   try {
-    if (postgres === undefined) return console.error(noServer());
+    if (postgres === undefined) return yield absent('copy to PostgreSQL', noServer());
     const found: Figure[] = [];
     await webhooks.rig.between(async (store) => {
       const deliveries = Math.round((size * 2 ** 20) / BYTES_OF_EVENT);
