@@ -118,10 +118,10 @@ function grouped(
   const groups = new Map<string, ErrorGroup>();
   for (const line of lines) {
     const [first = ''] = line.text.split('\n', 1);
-    // Numbers and ids differ from call to call.
+    // Numbers and ids differ from call to call; those of an address do not.
     const message = first
       .slice(0, 300)
-      .replaceAll(/\b[a-z]{3}_\w{8,64}\b|\b[\da-f-]{6,40}\b|\b\d{1,20}\b/gi, '…');
+      .replaceAll(/\b[a-z]{3}_\w{8,64}\b|\b[\da-f-]{6,40}\b|(?<![.:\d])\b\d{1,20}\b(?![.:\d])/gi, '…');
     const { count = 0, last: before = line, versions = [] } = groups.get(message) ?? {};
     const last = line.at > before.at ? line : before;
     const where = installed.get(last.installation ?? '');
