@@ -58,7 +58,7 @@ figure of a peer, or of Annex itself on a quiet machine. PART selects rows, atta
 of their name. Exits with 1 where an aim is missed.
 
   --list            the names
-  --quick           one short round, for a look: the table in three minutes
+  --quick           one short round, for a look: the table in a few minutes
   --rounds N        rounds, of which medians count; default 5, and 1 of those that take minutes
   --seconds N       length of a measurement; default 5
   --size N          deliveries of a backlog, megabytes of a copy, minutes of a soak, combinations of attacks
@@ -125,7 +125,7 @@ async function measure(names: readonly string[], rounds: number): Promise<Row[]>
       const round: Round = {
         ...{ turn, part, isQuick: values.quick, size: values.size ? Number(values.size) : undefined },
         seconds: Number(values.seconds ?? (values.quick ? 2 : 5)),
-        warmupSeconds: values.quick ? 1 : 5,
+        warmupSeconds: values.quick ? 2 : 5,
       };
       try {
         for await (const figure of BENCHES[key]?.[0](round) ?? []) {
