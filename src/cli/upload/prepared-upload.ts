@@ -60,7 +60,7 @@ export interface PreparedUpload {
   readonly files: ReportedFiles;
 }
 
-/** @throws Failure where the folder is none of an integration */
+/** @throws Failure where the folder has no integration */
 export async function prepareUpload({ cwd }: CommandContext, input: FolderInput): Promise<PreparedUpload> {
   const folder = resolve(cwd, input.folder ?? '.');
   const { manifest, env: environment, script } = input;

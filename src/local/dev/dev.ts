@@ -60,7 +60,7 @@ export const dev: Command = defineCommand({
     { line: 'annex dev --inspect', does: 'stop at breakpoints, from chrome://inspect or VS Code' },
     { line: 'annex dev --json', does: 'read what happens as JSON, one object a line' },
   ],
-  exits: { 1: 'the folder is none of an integration, or the service cannot be started or reached' },
+  exits: { 1: 'the folder has no integration, or the service cannot be started or reached' },
   json: DEV_EVENT,
   stream: true,
   async run(context, { service, port, pagePort, egressAllow, eventTypes, inspect, inspectPort, ...input }) {
