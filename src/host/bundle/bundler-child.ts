@@ -18,6 +18,8 @@ export interface BundlerChildDeps {
   readonly launcher: Pick<Launcher, 'launch'>;
   /** CPU for all requests together, of the process and those that it starts. */
   readonly cpuMsMax: number;
+  /** Time by the clock that an upload has in any case. */
+  readonly wallMsMin: number | undefined;
   readonly bounds: ReturnType<typeof answerBounds>;
   readonly signal: AbortSignal | undefined;
 }
@@ -144,9 +146,9 @@ export class BundlerChild {
 
   /** Only CPU is the upload's: other work of the machine makes it wait. */
   #checkTime(): void {
-    const { cpuMsMax } = this.#deps;
+    const { cpuMsMax, wallMsMin = WALL_MS_MIN } = this.#deps;
     const cpuMs = this.#ready ? (this.#launched.cpuMs() ?? 0) - this.#cpuBeforeMs : 0;
-    const wallMsMax = Math.max(WALL_TIMES * cpuMsMax, WALL_MS_MIN);
+    const wallMsMax = Math.max(WALL_TIMES * cpuMsMax, wallMsMin);
     if (cpuMs > cpuMsMax) this.#settle({ late: true });
     else if (performance.now() - this.#startedAt > wallMsMax)
       this.#end(hostBusy(`The upload was not bundled in ${wallMsMax} ms`));

@@ -45,6 +45,8 @@ export interface BundlerOptions {
   readonly publisher?: string;
   /** Starts the confined process. */
   readonly launcher?: Pick<Launcher, 'launch'>;
+  /** Time by the clock that it has in any case; a minute by default. */
+  readonly wallMsMin?: number;
   /** Aborts when the publisher disconnects: the work stops, and the signal's reason is thrown. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -58,12 +60,12 @@ export class UploadJob {
   readonly #leave: () => void;
 
   private constructor(options: BundlerOptions, leave: () => void) {
-    const { limits, launcher = FROM_SOURCE, signal } = options;
+    const { limits, launcher = FROM_SOURCE, wallMsMin, signal } = options;
     this.#options = options;
     this.#leave = leave;
     this.#child = new BundlerChild({
       launcher,
-      cpuMsMax: limits.bundleMs,
+      ...{ cpuMsMax: limits.bundleMs, wallMsMin },
       bounds: answerBounds(limits),
       signal,
     });

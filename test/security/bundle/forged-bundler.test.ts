@@ -40,8 +40,9 @@ describe('a process that has been taken over', () => {
       files: [],
     });
 
-  const read = async (code: string, own: Partial<typeof limits> = {}) => {
-    const job = await UploadJob.begin({ limits: { ...limits, ...own }, launcher: forged(code) });
+  const read = async (code: string, bundleMs = limits.bundleMs, wallMsMin = 60_000) => {
+    const given = { limits: { ...limits, bundleMs }, wallMsMin };
+    const job = await UploadJob.begin({ ...given, launcher: forged(code) });
     return job.read(formOf(uploaded({ 'index.js': '' }), { manifest: '' })).finally(() => job.end());
   };
 
@@ -85,9 +86,9 @@ describe('a process that has been taken over', () => {
   });
 
   test('that waits is ended at the deadline, and one that spins at the bound on its CPU', async () => {
-    const waits = read(`send('ready', {}); setInterval(() => {}, 1000);`, { bundleMs: 250 });
+    const waits = read(`send('ready', {}); setInterval(() => {}, 1000);`, 250, 0);
     await expect(waits).rejects.toMatchObject({ code: 'PUBLISH_BUSY' });
-    const reading = await read(`send('ready', {}); setImmediate(() => { for (;;); });`, { bundleMs: 1_500 });
+    const reading = await read(`send('ready', {}); setImmediate(() => { for (;;); });`, 1_500);
     expect(reading).toMatchObject({ ok: false, problems: [{ limit: { name: 'bundleMs', max: 1_500 } }] });
   });
 

@@ -13,6 +13,7 @@ export const LONG_SUITES: readonly string[] = [
   'test/service/cli/shell-completions.test.ts',
   'test/service/console/console-author.test.ts',
   'test/service/console/console-page.test.ts',
+  'test/service/portal/portal-page.test.ts',
   'test/service/repository/example-receivers.test.ts',
   'test/service/repository/readme.test.ts',
 ];
