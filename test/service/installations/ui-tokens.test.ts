@@ -249,12 +249,14 @@ describe('a page of an origin', () => {
       expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
       expect(headers.get('vary')).toContain('origin');
     }
-    const preflight = await fetch(`${annex.service.controlUrl}/v1${path}/configuration`, {
-      method: 'OPTIONS',
-      headers: { origin: ORIGIN, 'access-control-request-method': 'PATCH' },
-    });
-    expect(preflight.status).toBe(204);
-    expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization');
+    for (const at of [path, path.replace('city', 'webhook')]) {
+      const preflight = await fetch(`${annex.service.controlUrl}/v1${at}/configuration`, {
+        method: 'OPTIONS',
+        headers: { origin: ORIGIN, 'access-control-request-method': 'PATCH' },
+      });
+      expect(preflight.status, at).toBe(204);
+      expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization');
+    }
   });
 
   test.each(['https://evil.example.com', 'null', `${ORIGIN}.evil.example`])(

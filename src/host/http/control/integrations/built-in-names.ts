@@ -22,7 +22,8 @@ export function answerBuiltInNames(
   app.addHook('onRequest', async (request) => {
     const params = request.params as { name?: string; id?: string };
     const { name = '', id } = params;
-    if (!isBuiltInName(name)) return;
+    // The question of a browser before a request has no principal, and means no integration.
+    if (!isBuiltInName(name) || request.routeOptions.config.preflight) return;
     const principal = principalOf(request);
     if (id !== undefined && INSTALLATION_ID.test(id)) {
       const installed = await installations.read(wholeInstallation(id));
