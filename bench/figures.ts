@@ -49,7 +49,7 @@ export interface Row {
   readonly to?: string;
   readonly other?: number;
   readonly ratio?: number;
-  /** Of the ratio, or of the figure where there is no other. */
+  /** Spread of the ratios, or of the figures of Annex where nothing is beside them. */
   readonly low: number;
   readonly high: number;
   readonly missing?: string;
@@ -92,7 +92,7 @@ export function rowOf(figures: readonly Figure[]): Row {
   };
 }
 
-/** @returns undefined where there is no aim, or nothing that it is about */
+/** @returns undefined where the row has no aim, or lacks the ratio that the aim is about */
 export function isMet({ aim, ratio, annex }: Row): boolean | undefined {
   const value = aim?.isAbsolute ? annex : ratio;
   if (aim === undefined || value === undefined) return undefined;

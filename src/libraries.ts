@@ -11,15 +11,14 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { KEPT, PREBUILT_LIBRARIES } from './own-files.ts';
 
-const LIBRARIES = ['typebox', 'kysely'] as const;
-/** What is imported of them → its file. What is missing here would be a second copy. */
-export const BUNDLED_FILES: Readonly<Record<string, string>> = {
-  kysely: 'kysely.js',
-  'kysely/migration': 'kysely-migration.js',
-  typebox: 'typebox.js',
-  'typebox/schema': 'typebox-schema.js',
-  'typebox/value': 'typebox-value.js',
-};
+/** Library → paths of it that are imported. What is missing here would be a second copy. */
+const LIBRARIES = { kysely: ['/migration'], typebox: ['/schema', '/value'] } as const;
+/** What is imported of the libraries. */
+export const BUNDLED: readonly string[] = Object.entries(LIBRARIES).flatMap(([library, paths]) => [
+  library,
+  ...paths.map((path) => `${library}${path}`),
+]);
+const nameOf = (specifier: string): string => specifier.replace('/', '-');
 
 /** Bundles the libraries into a folder that does not exist yet. */
 export async function bundleLibraries(folder: string): Promise<void> {
@@ -27,10 +26,7 @@ export async function bundleLibraries(folder: string): Promise<void> {
   const made = `${folder}.${process.pid}`;
   try {
     await build({
-      entryPoints: Object.entries(BUNDLED_FILES).map(([specifier, file]) => ({
-        in: specifier,
-        out: file.replace(/\.js$/, ''),
-      })),
+      entryPoints: BUNDLED.map((specifier) => ({ in: specifier, out: nameOf(specifier) })),
       ...{ absWorkingDir: fileURLToPath(new URL('..', import.meta.url)), outdir: made, logLevel: 'silent' },
       // What two of them share is one file, and one module.
       ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node26' },
@@ -47,7 +43,7 @@ export async function bundleLibraries(folder: string): Promise<void> {
 async function bundles(): Promise<string | undefined> {
   if (KEPT === undefined) return existsSync(PREBUILT_LIBRARIES) ? PREBUILT_LIBRARIES : undefined;
   try {
-    const folder = join(KEPT, ['libraries', ...LIBRARIES.map(versionOf)].join('-'));
+    const folder = join(KEPT, ['libraries', ...Object.keys(LIBRARIES).map(versionOf)].join('-'));
     mkdirSync(KEPT, { recursive: true });
     if (!existsSync(folder)) await bundleLibraries(folder);
     return folder;
@@ -67,8 +63,8 @@ export async function useBundledLibraries(): Promise<void> {
   if (folder === undefined) return;
   registerHooks({
     resolve(specifier, context, next) {
-      if (!Object.hasOwn(BUNDLED_FILES, specifier)) return next(specifier, context);
-      const url = pathToFileURL(join(folder, BUNDLED_FILES[specifier] as string)).href;
+      if (!BUNDLED.includes(specifier)) return next(specifier, context);
+      const url = pathToFileURL(join(folder, `${nameOf(specifier)}.js`)).href;
       return { url, format: 'module', shortCircuit: true };
     },
   });

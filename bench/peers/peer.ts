@@ -49,7 +49,7 @@ export function jobsOf({ urls }: PeerSettings, first: number, count: number): Po
   });
 }
 
-/** @returns posts a job: it throws where there is no answer, or another than 2xx */
+/** @returns a function that posts a job, and throws unless the receiver answers with 2xx */
 export function signedPosts({ secret, inFlight }: PeerSettings) {
   const agent = new Agent({ connections: inFlight, pipelining: 1 });
   return async (delivery: string, { url, type, payload }: PostJob) => {

@@ -71,7 +71,7 @@ async function installAttacks(client: Client, { part, size = 10 }: Round): Promi
     const { name, category } = attack;
     const isChosen = part === '' ? USUAL.has(name) : part === TOGETHER || name.includes(part);
     if (!isChosen || category === 'publishing' || cellCode(attack) !== undefined) continue;
-    // What cannot be published attacks nobody.
+    // The service has refused the upload: there is no attack to measure.
     if ((await client.post('/integrations', await uploadOf(attack))).status !== 201) continue;
     const urls: string[] = [];
     for (let at = 0; at < PLACES; at += 1) urls.push((await client.install(name, `${name}-${at}`)).url.href);

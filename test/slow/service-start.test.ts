@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { BUNDLED_FILES } from '../../src/libraries.ts';
+import { BUNDLED } from '../../src/libraries.ts';
 import { filesIn, read } from '../support/repository/sources.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -220,7 +220,7 @@ test('a start with a damaged log fails with advice, and --accept-loss starts and
 });
 
 test('libraries of many files are loaded as one file each, and once', async () => {
-  const names = Object.keys(BUNDLED_FILES);
+  const names = [...BUNDLED];
   const code = `
     const { useBundledLibraries } = await import(${JSON.stringify(join(MAIN, '../libraries.ts'))});
     await useBundledLibraries();

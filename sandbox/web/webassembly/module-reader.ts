@@ -89,7 +89,7 @@ export class ModuleReader {
     return types;
   }
 
-  /** Limits of a memory or a table. @returns the maximum; `none` where it has none */
+  /** Limits of a memory or a table. @param none stands for a maximum that is absent */
   limits(none: number): { readonly least: number; readonly most: number } {
     const flags = this.byte();
     if ((flags & 2) !== 0) this.refuse('Shared memory is not available');

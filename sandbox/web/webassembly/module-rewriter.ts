@@ -264,8 +264,8 @@ class Module {
     const reader = this.#reader;
     const { bytes } = reader;
     const growCount = this.#scan?.growCount ?? 0;
-    if (growCount > 0 && this.#memories === 0) reader.refuse('There is no memory to grow');
-    const starts = growCount > 0 && this.#start >= 0;
+    if (this.#grows && this.#memories === 0) reader.refuse('There is no memory to grow');
+    const starts = this.#grows && this.#start >= 0;
     const out = new ModuleWriter(
       bytes,
       ADDED_BYTES_MAX + BYTES_PER_TABLE * this.#tables + BYTES_PER_GROW * growCount,
@@ -293,7 +293,7 @@ class Module {
         BYTES_PER_FUNCTION * this.#functionCount +
         BYTES_PER_WEIGHT * (this.#scan?.weight ?? 0),
       pages: this.#pages,
-      grows: growCount > 0,
+      grows: this.#grows,
       starts,
     };
   }

@@ -62,7 +62,8 @@ export const importCommand: Command = defineCommand({
         hint: 'Give the folder of a worker, or begin with "annex new".',
       });
     const read = { ...found, folder: basename(folder), organization: String(organization) };
-    const code = { main: mainIn(folder), envNames: envNamesIn(folder) };
+    const sources = sourcesIn(folder);
+    const code = { main: mainIn(folder, sources), envNames: envNamesIn(folder, sources) };
     const { yaml, name, problems } = imported({ ...read, ...code }, shown(found.file));
     const file = join(folder, MANIFEST_FILE);
     try {
@@ -103,8 +104,7 @@ function organizationId(text: string): string {
 const USUAL_MAINS = /^(?:src\/)?(?:index|worker)\.(?:[cm]?js|tsx?)$/;
 
 /** The code of a worker whose file names none: `main` of its package.json, or the usual file. */
-function mainIn(folder: string): string | undefined {
-  const sources = sourcesIn(folder);
+function mainIn(folder: string, sources: readonly string[]): string | undefined {
   const read = readInside(folder, 'package.json', WRANGLER_BYTES_MAX);
   try {
     const { main } = typeof read === 'object' ? JSON.parse(String(read.bytes)) : {};
@@ -120,9 +120,9 @@ const READS = /\benv(?:\.|\[["'])([A-Z][A-Z0-9_]{0,63})\b/g;
 const TAKEN = /\{([\w\s,:]{1,500})\}\s*=\s*(?:\w{1,20}\.)?env\b/g;
 
 /** Names that code in the folder reads from `env`, and those of values for development. */
-export function envNamesIn(folder: string): string[] {
+function envNamesIn(folder: string, sources: readonly string[]): string[] {
   const names = new Set<string>();
-  for (const path of sourcesIn(folder)) {
+  for (const path of sources) {
     const read = readInside(folder, path, SOURCE_BYTES_MAX);
     if (typeof read !== 'object') continue;
     const source = String(read.bytes);

@@ -171,7 +171,6 @@ async function following({ script, map }: MappedScript): Promise<MappedScript> {
   return withContexts({ script: withCleanup(script), map }, CONTEXT);
 }
 
-/** Whether a warning is of esbuild, and an author can do something about it. */
 /** Whether a message is shown. What esbuild finds odd in a package, its author cannot change. */
 function isOfAuthor(message: Message): boolean {
   const file = message.location?.file ?? '';

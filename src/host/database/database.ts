@@ -100,19 +100,12 @@ export async function refuseNew(database: Database, refusal: Refusal): Promise<v
     const tables = await database.introspection.getTables();
     const why = refusal(tables.filter(({ name }) => name === TABLE).map(({ schema = '' }) => schema));
     // Another node that starts may have made the tables meanwhile, where this one looks for them.
-    if (why !== undefined && !(await hasMigrations(database))) throw new Error(why);
+    if (why !== undefined && (await migrationsIn(database)).length === 0) throw new Error(why);
   } catch (failure) {
     await database.destroy();
     throw failure;
   }
 }
-
-/** Whether the table of migrations is where this connection looks for it. */
-const hasMigrations = (database: Database): Promise<boolean> =>
-  sql`select name from kysely_migration limit 1`.execute(database).then(
-    () => true,
-    () => false,
-  );
 
 /** Whether there is nothing for `openDatabase` to do but to connect. */
 export async function hasThisSchema(database: Database): Promise<boolean> {
