@@ -36,7 +36,7 @@ export interface RouteDeps {
 }
 
 export function registerRoutes(
-  { config, limits, metrics, exposition, origins, wallNow, monotonicNow, after }: Base,
+  { config, limits, metrics, exposition, origins, watch, wallNow, monotonicNow, after }: Base,
   {
     processes,
     store,
@@ -95,6 +95,7 @@ export function registerRoutes(
     bundlers: { layers: processes.bundlers.layers },
     database: () => ({ ...store.integrity.state, ...store.database.state }),
   });
+  watch?.follow(listeners.public, { targets, publicUrl, contentUrl });
   publicRoutes(listeners.public, {
     ...shared,
     ...{ registry, trustedProxies, wallNow },

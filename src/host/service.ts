@@ -32,6 +32,7 @@ import { ClientConnections } from './http/client-connections.ts';
 import type { Exposition } from './http/control/open-routes.ts';
 import { hangUp, listen, listener } from './http/listener.ts';
 import { listenerWithPort, loopbackListeners } from './http/loopback-listeners.ts';
+import type { RequestWatch } from './http/public/request-watch.ts';
 import { CONTROL_HOSTS, controlHosts, PUBLIC_HOSTS, publicHosts, sharedBase } from './http/request-head.ts';
 import { ServiceOrigins } from './http/service-origins.ts';
 import type { InspectionSettings } from './inspector/inspection-settings.ts';
@@ -77,6 +78,8 @@ export interface StartOptions {
   readonly expectsUploads?: boolean;
   /** Lets debuggers into the isolates: `annex dev --inspect` alone. */
   readonly inspect?: InspectionSettings;
+  /** Is told of requests and of fetches: the session of `annex dev` alone. */
+  readonly watch?: RequestWatch;
   /** What `/metrics` answers instead of the metrics of this node. */
   exposition?(registry: Registry): Exposition;
   /** Keeps the first admin token, before the database has it. */
@@ -101,6 +104,7 @@ export interface Base extends ServiceTime {
   readonly exposition: Exposition;
   readonly origins: ServiceOrigins;
   readonly inspector: Inspector | undefined;
+  readonly watch?: RequestWatch;
   readonly connect?: Connect;
 }
 
@@ -115,7 +119,15 @@ type Stop = () => void | Promise<void>;
 export async function startService(
   config: Config,
   log: Logger,
-  { prepared, expectsUploads, inspect, time = MACHINE_TIME, ...options }: StartOptions = {},
+  {
+    prepared,
+    expectsUploads,
+    inspect,
+    exposition,
+    keepAdminToken,
+    time = MACHINE_TIME,
+    ...given
+  }: StartOptions = {},
 ): Promise<Service> {
   const engine = await engineOf(config, { log, time });
   const metrics = new CallMetrics();
@@ -124,7 +136,7 @@ export async function startService(
     limits: config.limits,
     log,
     metrics,
-    exposition: options.exposition?.(metrics.registry) ?? metrics.registry,
+    exposition: exposition?.(metrics.registry) ?? metrics.registry,
     origins: new ServiceOrigins(config),
     // Loaded here: `annex dev --inspect` alone has it.
     inspector: inspect && new (await import('./inspector/inspector.ts')).Inspector(inspect, config),
@@ -132,7 +144,7 @@ export async function startService(
     // Nodes agree on that of their database.
     wallNow: engine.wallNow,
     signingClock: engine.signingClock,
-    ...(options.connect && { connect: options.connect }),
+    ...given,
   };
   let stopping: Promise<void> | undefined;
   // Run last to first, when the start fails and at the end of a stop.
@@ -194,7 +206,7 @@ export async function startService(
       get callsInFlight() {
         return calls.dispatch.inFlight;
       },
-      firstAdminToken: await store.tokens.firstAdmin(options.keepAdminToken),
+      firstAdminToken: await store.tokens.firstAdmin(keepAdminToken),
       stop: () => {
         stopping ??= stopService(base, { delivery, listeners, calls }).then(unwind);
         return stopping;
@@ -227,7 +239,10 @@ async function stopService(
 }
 
 /** Both listeners, without routes; they do not listen yet. */
-function createListeners({ config, limits, log, metrics, monotonicNow }: Base, isStopping: () => boolean) {
+function createListeners(
+  { config, limits, log, metrics, monotonicNow, watch }: Base,
+  isStopping: () => boolean,
+) {
   const { apiUrl, publicUrl, contentUrl, oauthCallback, controlHost, controlNames, trustedProxies } = config;
   const apiHost = apiUrl === undefined ? undefined : new URL(apiUrl).hostname;
   const requests = chunkedRequests({
@@ -239,7 +254,7 @@ function createListeners({ config, limits, log, metrics, monotonicNow }: Base, i
     },
   });
   const answersTo = controlHosts([...controlNames, controlHost.toLowerCase(), apiHost]);
-  const shared = { log, limits, requests, isStopping };
+  const shared = { log, limits, requests, isStopping, ...(watch && { idOf: watch.idOf }) };
   const control = listener({ ...shared, answersTo, hostSetting: CONTROL_HOSTS });
   const oauthUrl = oauthCallback === 'on' ? undefined : oauthCallback;
   const named = { answersTo: publicHosts(publicUrl, contentUrl, oauthUrl), hostSetting: PUBLIC_HOSTS };
@@ -365,7 +380,10 @@ async function tellOfQuarantine(
   }
 }
 
-function createCallLog({ limits, log, metrics, wallNow, monotonicNow, after }: Base, store: Store): CallLog {
+function createCallLog(
+  { limits, log, metrics, wallNow, monotonicNow, after, watch }: Base,
+  store: Store,
+): CallLog {
   return new CallLog({
     logs: store.logs,
     registry: store.registry,
@@ -375,6 +393,7 @@ function createCallLog({ limits, log, metrics, wallNow, monotonicNow, after }: B
     monotonicNow,
     after,
     linesKept: limits.logLinesPerInstallation,
+    ...(watch && { fetched: (requestId, fetch) => watch.watcher.fetched(requestId, fetch) }),
     contained: (change) => log.warn(change, 'an installation may be crashing cells'),
     failed: ({ tenant, integration, version }, requestId, { detail, ...end }) => {
       // An exception of an integration quotes its input. It is in the integration's own log.

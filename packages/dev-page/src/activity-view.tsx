@@ -1,7 +1,8 @@
 /**
- * What happens in the session, the latest first: versions and problems, what this page has asked,
- * deliveries, and log lines, those of one request below each other.
+ * What happens in the session, the latest first: versions and problems, requests of this page and
+ * of others, deliveries; each with its log lines and with what the code has fetched.
  */
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { Payload, State } from '../../ui/src/shown-values.tsx';
 import type { FeedEvent, LogLineView } from './page-api.ts';
@@ -11,31 +12,51 @@ type Tone = Parameters<typeof State>[0]['tone'];
 
 /** One thing that has happened. */
 interface Happening {
+  /** Number of its first event. */
+  readonly number: number;
   readonly event: FeedEvent;
-  /** Log lines of the request; lines of a request that the page knows nothing else of have no event. */
-  readonly lines: readonly LogLineView[];
+  /**
+   * Its log lines and its fetches, in their order. Those of a request that the page knows nothing
+   * else of have one of them as their event.
+   */
+  readonly parts: readonly FeedEvent[];
 }
 
 export function ActivityView() {
   const { value } = feed;
   const folder = value.find(({ event }) => event === 'started')?.['folder'];
+  // While somebody points at the rows, or goes through them by the keyboard, none moves.
+  const heldFrom = useSignal(Number.POSITIVE_INFINITY);
+  const hold = () => {
+    heldFrom.value = Math.min(heldFrom.value, (value.at(-1)?.number ?? 0) + 1);
+  };
+  const release = () => {
+    heldFrom.value = Number.POSITIVE_INFINITY;
+  };
   const happened = happenings(value);
+  const shown = happened.filter(({ number }) => number < heldFrom.value);
   return (
-    <aside class="activity" aria-labelledby="activity">
+    <aside
+      class="activity"
+      aria-labelledby="activity"
+      onPointerEnter={hold}
+      onPointerLeave={release}
+      onFocusIn={({ target }) => (target as Element).matches(':focus-visible') && hold()}
+      onFocusOut={({ currentTarget, relatedTarget }) =>
+        currentTarget.contains(relatedTarget as Node | null) || release()
+      }
+    >
       <h2 id="activity">What happens</h2>
+      {shown.length < happened.length && (
+        <button type="button" class="button newer" onClick={release}>
+          {happened.length - shown.length} new
+        </button>
+      )}
       <ol>
-        {happened.toReversed().map((one, at) => (
-          <li key={happened.length - at}>
+        {shown.toReversed().map((one) => (
+          <li key={one.number}>
             <Entry {...one} />
-            {one.lines.length > 0 && (
-              <ul>
-                {one.lines.map((line, index) => (
-                  <li key={index}>
-                    <Line line={line} folder={typeof folder === 'string' ? folder : ''} />
-                  </li>
-                ))}
-              </ul>
-            )}
+            <Parts parts={withoutRepeated(one.parts)} folder={typeof folder === 'string' ? folder : ''} />
           </li>
         ))}
       </ol>
@@ -48,18 +69,18 @@ export function ActivityView() {
  * while it runs, and of a delivery only its last change counts.
  */
 function happenings(events: readonly FeedEvent[]): readonly Happening[] {
-  const all: Happening[] = [];
-  const places = new Map<string, number>();
+  const all: { number: number; event: FeedEvent; parts: FeedEvent[] }[] = [];
+  const known = new Map<string, (typeof all)[number]>();
   for (const event of events) {
     const subject = subjectOf(event);
-    const at = (subject === undefined ? undefined : places.get(subject)) ?? all.length;
-    const { event: before = event, lines = [] } = all[at] ?? {};
-    const isLine = event.event === 'log';
-    all[at] = {
-      event: isLine ? before : event,
-      lines: isLine ? [...lines, event['line'] as LogLineView] : lines,
-    };
-    if (subject !== undefined) places.set(subject, at);
+    let one = subject === undefined ? undefined : known.get(subject);
+    if (one === undefined) {
+      one = { number: event.number, event, parts: [] };
+      all.push(one);
+      if (subject !== undefined) known.set(subject, one);
+    }
+    if (event.event === 'log' || event.event === 'fetch') one.parts.push(event);
+    else one.event = event;
   }
   return all;
 }
@@ -71,7 +92,45 @@ function subjectOf(event: FeedEvent): string | undefined {
   return requestId ? String(requestId) : undefined;
 }
 
-function Entry({ event, lines }: Happening) {
+/** Without the log lines that say of a fetch what its own row says. */
+function withoutRepeated(parts: readonly FeedEvent[]): readonly FeedEvent[] {
+  const said = new Set(parts.flatMap(({ failure }) => (failure === undefined ? [] : `fetch: ${failure}`)));
+  return parts.filter(({ line }) => !said.has((line as LogLineView | undefined)?.text ?? ''));
+}
+
+/** Log lines and fetches that a row shows at once; the others are folded. */
+const PARTS_SHOWN = 12;
+
+function Parts({ parts, folder }: { readonly parts: readonly FeedEvent[]; readonly folder: string }) {
+  if (parts.length === 0) return null;
+  const list = (some: readonly FeedEvent[]) => (
+    <ul>
+      {some.map((part) => (
+        <li key={part.number}>
+          {part.event === 'fetch' ? (
+            <Fetched fetch={part} />
+          ) : (
+            <Line line={part['line'] as LogLineView} folder={folder} />
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+  const others = parts.slice(PARTS_SHOWN);
+  return (
+    <>
+      {list(parts.slice(0, PARTS_SHOWN))}
+      {others.length > 0 && (
+        <details>
+          <summary>{others.length} more</summary>
+          {list(others)}
+        </details>
+      )}
+    </>
+  );
+}
+
+function Entry({ event, parts }: Happening) {
   switch (event.event) {
     case 'started':
       return <State tone="info">The session has started.</State>;
@@ -86,13 +145,16 @@ function Entry({ event, lines }: Happening) {
     case 'failed':
       return <Title tone="bad">{String(event['message'])}</Title>;
     case 'log':
-      return <Title tone={toneOf(lines)}>{lines[0]?.requestId ? 'A request' : 'The platform'}</Title>;
+    case 'fetch':
+      return <Title tone={toneOf(parts)}>{subjectOf(event) === undefined ? 'The platform' : 'A call'}</Title>;
     case 'delivery':
       return <Delivery change={event['change'] as DeliveryChangeView} />;
     case 'rendered':
       return <Details title={`Drawn in the terminal: ${event['component']}`} value={event['rendering']} />;
     case 'triggered':
       return <Title tone="info">{`Posted ${event['type']}, ${event['eventId']}.`}</Title>;
+    case 'request':
+      return <Requested event={event} />;
     case 'asked':
       return <Asked event={event} />;
   }
@@ -114,12 +176,49 @@ const Title = ({ tone, beside, children }: TitleProps) => (
   </p>
 );
 
-function Asked({ event }: { readonly event: FeedEvent }) {
-  const { title, status, durationMs, request, answer } = event;
-  const isGood = typeof status === 'number' && status < 400;
+const toneOfStatus = (status: unknown): Tone =>
+  typeof status !== 'number' || status === 0 || status >= 400 ? 'bad' : 'good';
+
+/** A request that others have sent to the endpoint. */
+function Requested({ event }: { readonly event: FeedEvent }) {
+  const { method, path, status, durationMs, installation, requestId } = event;
   return (
     <>
-      <Title tone={isGood ? 'good' : 'bad'} beside={`${durationMs} ms`}>
+      <Title tone={toneOfStatus(status)} beside={`${durationMs} ms`}>
+        {`${method} ${path}: ${status || 'the client left'}`}
+      </Title>
+      <dl class="facts">
+        <dt>Installation</dt>
+        <dd>{installation === undefined ? 'none has this endpoint' : <code>{String(installation)}</code>}</dd>
+        <dt>Request</dt>
+        <dd>
+          <code>{String(requestId)}</code>
+        </dd>
+      </dl>
+    </>
+  );
+}
+
+/** What the code has fetched, or why it was not answered. */
+function Fetched({ fetch }: { readonly fetch: FeedEvent }) {
+  const { method, url, status, durationMs, failure } = fetch;
+  return (
+    <p class={failure === undefined ? 'lines' : 'lines error'} dir="auto">
+      <span>fetch</span>
+      <span>
+        {`${method} ${url}: ${status || 'no answer'}`}
+        {failure !== undefined && `\n${failure}`}
+      </span>
+      <small>{String(durationMs)} ms</small>
+    </p>
+  );
+}
+
+function Asked({ event }: { readonly event: FeedEvent }) {
+  const { title, status, durationMs, request, answer } = event;
+  return (
+    <>
+      <Title tone={toneOfStatus(status)} beside={`${durationMs} ms`}>
         {String(title)}: {String(status)}
       </Title>
       <details>
@@ -171,8 +270,9 @@ function cut(value: unknown): string {
 
 const LEVEL_TONES: Readonly<Record<string, Tone>> = { error: 'bad', warn: 'warn' };
 
-function toneOf(lines: readonly LogLineView[]): Tone {
-  const tones = lines.map(({ level }) => LEVEL_TONES[level]);
+function toneOf(parts: readonly FeedEvent[]): Tone {
+  const lines = parts.map(({ line }) => line as LogLineView | undefined);
+  const tones = lines.map((line) => LEVEL_TONES[line?.level ?? '']);
   return tones.find((tone) => tone === 'bad') ?? tones.find((tone) => tone === 'warn') ?? 'info';
 }
 
@@ -186,17 +286,18 @@ const PLACES = /(?<=[( ])((?:[\w-][\w.@-]*\/)*[\w-][\w.@-]*\.[cm]?[jt]sx?:\d{1,7
 function Line({ line: { level, text }, folder }: { readonly line: LogLineView; readonly folder: string }) {
   return (
     <p class={`lines ${level}`} dir="auto">
-      {level}
-      {'  '}
-      {text.split(PLACES).map((piece, at) =>
-        at % 2 === 0 ? (
-          piece
-        ) : (
-          <a key={at} href={`vscode://file${folder}/${piece}`}>
-            {piece}
-          </a>
-        ),
-      )}
+      <span>{level}</span>
+      <span>
+        {text.split(PLACES).map((piece, at) =>
+          at % 2 === 0 ? (
+            piece
+          ) : (
+            <a key={at} href={`vscode://file${folder}/${piece}`}>
+              {piece}
+            </a>
+          ),
+        )}
+      </span>
     </p>
   );
 }

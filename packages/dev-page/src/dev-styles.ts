@@ -22,15 +22,21 @@ main section { display: grid; gap: var(--space-16); max-inline-size: 800px; }
 main section + section { margin-block-start: var(--space-32); }
 .activity { position: sticky; inset-block-start: 0; max-block-size: 100vh; overflow-y: auto; border-inline-start: 1px solid var(--line); background: var(--surface); font-size: var(--text-m); }
 .activity h2 { font-size: var(--text-l); margin-block-end: var(--space-8); }
+.newer { position: sticky; inset-block-start: 0; z-index: 1; inline-size: 100%; margin-block-end: var(--space-8); color: var(--accent); }
 .activity li { display: grid; gap: var(--space-4); padding-block: var(--space-8); border-block-start: 1px solid var(--line); }
 .activity ul { display: grid; gap: var(--space-4); }
 .activity li li { padding: 0; border: none; }
 .title { display: flex; justify-content: space-between; align-items: baseline; gap: var(--space-8); }
 .title .state { white-space: normal; }
 .title small, .fact { color: var(--quiet-text); font-size: var(--text-s); white-space: nowrap; font-variant-numeric: tabular-nums; }
-.lines { font: var(--text-s)/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; }
-.lines.error { display: block; color: var(--danger); font-size: var(--text-s); }
+.lines { display: grid; grid-template-columns: 5ch minmax(0, 1fr) auto; gap: 0 var(--space-8); font: var(--text-s)/1.5 var(--mono); white-space: pre-wrap; }
+.lines > span:first-child { color: var(--quiet-text); }
+.lines:is(.error, .warn) > span:first-child { color: inherit; }
+.lines.error { color: var(--danger); font-size: var(--text-s); }
 .lines.warn { color: var(--warn); }
+.lines > small { color: var(--quiet-text); white-space: nowrap; font-size: inherit; font-variant-numeric: tabular-nums; }
+.facts { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--space-8); color: var(--quiet-text); font-size: var(--text-s); }
+.facts code { font-size: var(--text-s); }
 summary { cursor: pointer; color: var(--quiet-text); font-size: var(--text-m); }
 summary:hover { color: var(--text); }
 details > * + * { margin-block-start: var(--space-8); }
@@ -52,6 +58,8 @@ textarea.textinput { font: var(--text-m)/1.5 var(--mono); }
 table { inline-size: 100%; border-collapse: collapse; font-size: var(--text-m); }
 caption { text-align: start; color: var(--quiet-text); padding-block-end: var(--space-8); }
 td { block-size: 36px; padding: 4px var(--space-12) 4px 0; border-block-start: 1px solid var(--line); overflow-wrap: anywhere; }
+th { padding: 4px var(--space-12) 4px 0; color: var(--quiet-text); font-weight: 400; text-align: start; }
+td:nth-child(3), th:nth-child(3) { text-align: end; font-variant-numeric: tabular-nums; }
 td:last-child { text-align: end; padding: 0; }
 td .button { min-block-size: 24px; padding: 2px 8px; }
 @media (max-width: 1100px) {

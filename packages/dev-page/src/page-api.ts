@@ -114,11 +114,15 @@ type Kind =
   | 'delivery'
   | 'rendered'
   | 'triggered'
+  | 'request'
+  | 'fetch'
   | 'asked';
 
 /** An event of the session, as `src/local/dev/dev-event.ts` describes it. */
 export interface FeedEvent {
   readonly event: Kind;
+  /** Of its arrival. */
+  readonly number: number;
   readonly [member: string]: unknown;
 }
 

@@ -56,6 +56,7 @@ export function watchEdits(): void {
 export function followSession(): void {
   const events = new EventSource('api/events');
   const arrived: FeedEvent[] = [];
+  let number = 0;
   events.onopen = () => {
     // The server begins with what has happened.
     arrived.length = 0;
@@ -67,7 +68,8 @@ export function followSession(): void {
     isConnected.value = false;
   };
   events.onmessage = ({ data }) => {
-    const event = JSON.parse(data) as FeedEvent;
+    number += 1;
+    const event: FeedEvent = { ...JSON.parse(data), number };
     arrived.push(event);
     // Attack: code that writes a hundred lines at once, each of which draws all of them again. What
     // arrives together is drawn together.

@@ -5,7 +5,7 @@ import { webUrl } from '../../components/src/drawing/urls.ts';
 import { drawnMarkdown, type MarkdownLooks } from '../../components/src/elements/markdown.tsx';
 import { Failure, Shown } from '../../ui/src/asked.tsx';
 import { Icon } from '../../ui/src/icons.tsx';
-import { Question } from '../../ui/src/widgets.tsx';
+import { Emblem, Question } from '../../ui/src/widgets.tsx';
 import { Configuration, type Placed, partOf, placeTitle, Status, targetPath } from './parts.tsx';
 import { addressOf, ask, at, go, type Items, session, useAsked } from './portal-api.ts';
 import type { Words } from './words.ts';
@@ -62,7 +62,7 @@ function Card({ name, status, words }: CardProps) {
   return (
     <li>
       <a class="card" href={addressOf(at('integrations', name))}>
-        <Picture url={value?.urls.icon} />
+        <Emblem title={value?.title ?? name} url={webUrl(value?.urls.icon)} />
         <span class="card-text">
           <strong dir="auto">{value?.title ?? name}</strong>
           <span class="hint" dir="auto">
@@ -73,19 +73,6 @@ function Card({ name, status, words }: CardProps) {
       </a>
     </li>
   );
-}
-
-/** The icon of an integration, from the service's own address. */
-function Picture({ url }: { readonly url: string | undefined }) {
-  const [isLost, setLost] = useState(false);
-  const checked = webUrl(url);
-  if (checked === undefined || isLost)
-    return (
-      <span class="picture">
-        <Icon name="settings" />
-      </span>
-    );
-  return <img class="picture" src={checked} alt="" width={40} height={40} onError={() => setLost(true)} />;
 }
 
 export function IntegrationView({
@@ -106,7 +93,7 @@ export function IntegrationView({
         {(whole) => (
           <>
             <div class="title">
-              <Picture url={whole.urls.icon} />
+              <Emblem title={whole.title} url={webUrl(whole.urls.icon)} />
               <div>
                 <h1 dir="auto">{whole.title}</h1>
                 <p class="hint" dir="auto">

@@ -23,7 +23,6 @@ main { max-inline-size: 1000px; margin-inline: auto; padding: var(--space-32) va
 .card { display: flex; gap: var(--space-12); align-items: flex-start; block-size: 100%; padding: var(--space-16); color: var(--text); text-decoration: none; background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius-surface); }
 .card:hover { border-color: var(--field-line); }
 .card-text { display: grid; gap: 4px; align-content: start; flex: 1; min-inline-size: 0; }
-.picture { inline-size: 40px; block-size: 40px; flex: none; display: grid; place-items: center; border-radius: var(--radius); background: var(--raised); color: var(--quiet-text); object-fit: contain; }
 .up { display: inline-block; margin-block-end: var(--space-8); font-size: var(--text-m); }
 .crumb { margin-block-end: var(--space-12); font-size: var(--text-m); }
 .title { display: flex; gap: var(--space-16); align-items: center; margin-block-end: var(--space-16); }

@@ -117,6 +117,7 @@ time { white-space: nowrap; color: var(--quiet-text); }
 .state.warn > i { background: var(--warn); }
 .state.bad { color: var(--danger); }
 .state.bad > i { background: var(--danger); }
+.emblem { inline-size: 40px; block-size: 40px; flex: none; display: grid; place-items: center; overflow: hidden; border-radius: var(--radius); background: var(--raised); color: var(--quiet-text); font-weight: 600; object-fit: contain; }
 .payload { max-block-size: 480px; overflow: auto; padding: var(--space-12); background: var(--raised); border-radius: var(--radius); white-space: pre-wrap; }
 .tablist { display: flex; gap: var(--space-4); border-block-end: 1px solid var(--line); }
 .tablist > .button { border-radius: var(--radius) var(--radius) 0 0; color: var(--quiet-text); }

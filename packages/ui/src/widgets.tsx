@@ -190,6 +190,26 @@ export function CopyButton({ value, words }: CopyButtonProps) {
   );
 }
 
+interface EmblemProps {
+  readonly title: string;
+  /** Its picture, at an address that was checked. */
+  readonly url: string | undefined;
+}
+
+/** The picture of an integration; its initials where it has none, or where that is lost. */
+export function Emblem({ title, url }: EmblemProps) {
+  const [isLost, setLost] = useState(false);
+  if (url !== undefined && !isLost)
+    return <img class="emblem" src={url} alt="" width={40} height={40} onError={() => setLost(true)} />;
+  const words = title.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+  const initials = words.slice(0, 2).map(([first]) => first?.toUpperCase());
+  return (
+    <span class="emblem" aria-hidden="true">
+      {initials.join('')}
+    </span>
+  );
+}
+
 const TONES = { info: 'info', good: 'check-circle', warn: 'warning', bad: 'alert' } as const;
 
 interface CalloutProps {

@@ -13,6 +13,7 @@ import type { ErrorCode } from '../../errors.ts';
 import type { LimitName, Limits } from '../../limits.ts';
 import type { FetchMessage, LogLevel } from '../../protocol/wire.ts';
 import { type Egress, EgressError, type OutboundRequest, type OutboundResponse } from '../egress/egress.ts';
+import type { SeenFetch } from './call.ts';
 import type { CallStreams, SendToCell } from './call-streams.ts';
 import type { IncomingBodies } from './incoming-body.ts';
 import type { RefusalPace } from './refusal-pace.ts';
@@ -31,6 +32,7 @@ const FAILURES_LOGGED_MAX = 10;
 /** Fetches without an answer that the line of a late call names. */
 const WAITING_NAMED_MAX = 5;
 const ORIGIN_CHARS_MAX = 200;
+const URL_CHARS_MAX = 500;
 
 export interface CallFetchDeps {
   readonly id: number;
@@ -51,6 +53,8 @@ export interface CallFetchDeps {
   readonly refusals: RefusalPace;
   readonly send: SendToCell;
   log(level: LogLevel, text: string): void;
+  /** Tells of each fetch; absent unless a session watches. */
+  readonly fetched?: ((fetch: SeenFetch) => void) | undefined;
 }
 
 export class PendingFetches {
@@ -145,9 +149,11 @@ export class PendingFetches {
     for (const abort of this.#running.values()) abort.abort();
   }
 
-  /** Of a body that was collected first, the time began with the body. */
-  #wait({ stream, url }: FetchMessage): void {
-    if (!this.#waiting.has(stream)) this.#waiting.set(stream, { url, since: performance.now() });
+  /** @returns when it began; of a body that was collected first, with the body */
+  #wait({ stream, url }: FetchMessage): number {
+    const waiting = this.#waiting.get(stream) ?? { url, since: performance.now() };
+    this.#waiting.set(stream, waiting);
+    return waiting.since;
   }
 
   async #run(
@@ -157,13 +163,15 @@ export class PendingFetches {
   ): Promise<void> {
     const { id, stream, method, url, redirect, headers } = message;
     const { egress, send, owner, organization, limits, hosts, depth = 0, generation = 0 } = this.#deps;
-    this.#wait(message);
+    const since = this.#wait(message);
+    let response: OutboundResponse | undefined;
     try {
       const requested = { method, url, headers, redirect, ...(body && { body }) };
       const behind = { owner, organization, depth, generation };
       const request = { ...requested, ...behind, limits, ...(hosts && { hosts }) };
-      const response = await egress.fetch(request, signal);
+      response = await egress.fetch(request, signal);
       const { status, statusText, redirected } = response;
+      this.#deps.fetched?.(seenFetch(message, since, response));
       this.#faultCode ??= response.faultCode;
       const whole = await wholeBody(response);
       if (response.own && REFUSALS.has(status)) await this.#holdBack(signal);
@@ -176,6 +184,7 @@ export class PendingFetches {
       if (whole === undefined)
         this.#deps.streams.send(stream, response.body, (cause) => this.#explain(cause));
     } catch (cause) {
+      if (response === undefined) this.#deps.fetched?.(seenFetch(message, since, cause as Error));
       if (cause instanceof EgressError && cause.result === 'refused') await this.#holdBack(signal);
       this.leave(stream);
       send({ t: 'fetch-failed', id, stream, message: this.#explain(cause as Error) });
@@ -197,6 +206,25 @@ export class PendingFetches {
     if (this.#failed <= FAILURES_LOGGED_MAX) this.#deps.log('warn', `fetch: ${cause.detail}`);
     return cause.message;
   }
+}
+
+/** A fetch as a session sees it. @param end its answer, or why it has none */
+function seenFetch(
+  { method, url: asked }: FetchMessage,
+  since: number,
+  end: OutboundResponse | Error,
+): SeenFetch {
+  const durationMs = Math.round(performance.now() - since);
+  if (!(end instanceof Error)) return { method, url: shown(end.url), status: end.status, durationMs };
+  const failure = end instanceof EgressError ? end.detail : 'The call no longer waits for it.';
+  return { method, url: shown(asked), status: 0, durationMs, failure };
+}
+
+/** A URL without its credentials, and with a mark in place of its query, which may hold keys. */
+function shown(text: string): string {
+  const url = URL.parse(text);
+  if (url === null) return 'no URL';
+  return `${url.protocol}//${url.host}${url.pathname}`.slice(0, URL_CHARS_MAX) + (url.search && '?…');
 }
 
 /**

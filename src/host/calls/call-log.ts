@@ -22,7 +22,7 @@ import type { SuspicionChange } from '../cells/suspicion.ts';
 import type { Registry } from '../store/integrations/registry.ts';
 import type { LogLine, Logs } from '../store/logs.ts';
 import type { WebhookSecrets } from '../store/webhooks/webhook-secrets.ts';
-import type { CallObserver } from './call.ts';
+import type { CallObserver, SeenFetch } from './call.ts';
 import type { CallMetrics } from './call-metrics.ts';
 import type { CircuitOpened } from './circuit-breaker.ts';
 import { limitMet } from './outcome.ts';
@@ -68,6 +68,8 @@ export interface CallLogDeps {
   readonly after: (ms: number, run: () => void) => () => void;
   /** Lines that the log of an installation keeps. */
   readonly linesKept: number;
+  /** Tells a session of each fetch. */
+  readonly fetched?: (requestId: string, fetch: SeenFetch) => void;
   /** Reports to the operator that an installation is kept apart, or no longer. */
   contained(change: SuspicionChange): void;
   /** Reports to the operator a call that ended with another outcome than `ok` or `canceled`. */
@@ -92,9 +94,19 @@ export class CallLog implements CallObserver {
   /** Lines that wait for the map of their script. */
   readonly #waiting = new Map<string, Line[]>();
   readonly #refusals: RefusalLines;
+  readonly fetched: CallObserver['fetched'];
 
   constructor(deps: CallLogDeps) {
     this.#deps = deps;
+    const { fetched } = deps;
+    // A path may hold a key, as that of a webhook does.
+    this.fetched =
+      fetched &&
+      ((target, requestId, { url, failure, ...fetch }) =>
+        fetched(requestId, {
+          ...{ ...fetch, url: this.#redacted(target, url) },
+          ...(failure !== undefined && { failure: this.#redacted(target, failure) }),
+        }));
     this.#refusals = new RefusalLines({ ...deps, write: (line) => deps.logs.append(line) });
   }
 

@@ -62,8 +62,22 @@ export class BrokenOff extends Error {
   }
 }
 
+/** A fetch of a call that has the head of its answer, or that has failed. */
+export interface SeenFetch {
+  readonly method: string;
+  /** Origin and path: no credentials, and nothing of the query. */
+  readonly url: string;
+  /** 0 where there was no answer. */
+  readonly status: number;
+  readonly durationMs: number;
+  /** Why there was no answer: what refused it, or what broke. */
+  readonly failure?: string;
+}
+
 /** Records what happens to calls: `CallLog`, or a test. */
 export interface CallObserver {
+  /** A fetch of the call was answered, or has failed. Absent unless a session watches. */
+  readonly fetched?: ((target: Target, requestId: string, fetch: SeenFetch) => void) | undefined;
   /** A call has ended. */
   ended(target: Target, requestId: string, end: CallEnd, wallMs: number): void;
   /** A call has run out of time because its client sent or read too slowly. */

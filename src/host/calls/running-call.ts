@@ -38,7 +38,7 @@ const PLATFORM: Outcome = 'internalError';
 /** What a call needs while it runs. */
 export interface RunningCallDeps {
   readonly egress: Pick<Egress, 'fetch'>;
-  readonly observer: Pick<CallObserver, 'log'>;
+  readonly observer: Pick<CallObserver, 'log' | 'fetched'>;
   readonly storage: CallStorageDeps['storage'];
   /** Bodies of all calls that arrive in pieces. */
   readonly collecting: IncomingBodies;
@@ -226,6 +226,7 @@ export class RunningCall implements CellTask {
   }
 
   #open(): CallTraffic {
+    const { fetched } = this.#deps.observer;
     this.#traffic ??= new CallTraffic({
       id: this.#id,
       egress: this.#deps.egress,
@@ -241,6 +242,7 @@ export class RunningCall implements CellTask {
       storage: this.#deps.storage,
       target: this.target,
       log: (level, text) => this.log(level, text),
+      ...(fetched && { fetched: (fetch) => fetched(this.target, this.requestId, fetch) }),
     });
     return this.#traffic;
   }

@@ -43,6 +43,8 @@ export interface ListenerDeps {
   readonly base?: string;
   /** The class of the server's requests. */
   readonly requests: typeof IncomingMessage;
+  /** The id of a request; a random one by default. */
+  readonly idOf?: (request: IncomingMessage) => string;
   /**
    * During shutdown, requests on open connections are refused. Those of calls in flight are served.
    */
@@ -65,6 +67,7 @@ export function listener({
   hostSetting,
   base = '',
   requests,
+  idOf = () => randomUUID(),
   isStopping,
 }: ListenerDeps): FastifyInstance {
   const { requestHeadMs, requestMs, requestHeadBytes, requestHeaders } = limits;
@@ -74,7 +77,7 @@ export function listener({
     // A log line for each request would cost more than its call; failures are logged where they
     // occur.
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => randomUUID(),
+    genReqId: idOf,
     schemaController: { compilersFactory: { buildSerializer: lazySerializers } },
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: requestMs,

@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import type { DeliveryChange, LogLine, Rendering } from '../../../packages/client/src/index.ts';
-import { type Output, paint } from '../../cli/terminal/output.ts';
+import { type Output, type Piece, paint } from '../../cli/terminal/output.ts';
 import { printProblems, type ReportedFiles } from '../../cli/terminal/problem-report.ts';
 import { showTree } from '../../cli/traffic/content-tree.ts';
 import { showChange } from '../../cli/traffic/deliveries.ts';
@@ -52,13 +52,31 @@ export const DEV_EVENT = Type.Union([
     deliveries: Type.Integer(),
   }),
   Type.Object({
+    event: Type.Literal('request'),
+    requestId: Type.String({ description: 'As in its log lines.' }),
+    method: Type.String(),
+    path: Type.String({ description: 'Below the endpoint, without the query.' }),
+    status: Type.Integer({ description: 'Of the answer; 0 if its client left before.' }),
+    durationMs: Type.Integer(),
+    installation: Type.Optional(Type.String({ description: 'Absent where nothing has this endpoint.' })),
+  }),
+  Type.Object({
+    event: Type.Literal('fetch'),
+    requestId: Type.String({ description: 'Of the request, or of the delivery, whose code fetched.' }),
+    method: Type.String(),
+    url: Type.String({ description: 'Without credentials and query.' }),
+    status: Type.Integer({ description: 'Of the answer; 0 if there was none.' }),
+    durationMs: Type.Integer(),
+    failure: Type.Optional(Type.String({ description: 'Why there was none.' })),
+  }),
+  Type.Object({
     event: Type.Literal('asked'),
     title: Type.String({ description: 'What the page has asked for.' }),
     status: Type.Integer({ description: 'Of the answer; 0 if there was none.' }),
     durationMs: Type.Integer(),
     request: Type.Unknown(),
     answer: Type.Unknown({ description: 'The beginning, as text, where it is long.' }),
-    requestId: Type.Optional(Type.String({ description: 'Of a request that failed: as in its log lines.' })),
+    requestId: Type.Optional(Type.String({ description: 'As in its log lines.' })),
   }),
 ]);
 
@@ -148,15 +166,32 @@ export function showEvent(
         paint('dim', `posted ${event.type}, ${event.eventId}: ${deliveriesText(event.deliveries)}`),
       );
       return;
-    case 'asked': {
-      const isGood = event.status > 0 && event.status < 400;
+    case 'fetch':
       output.line(
-        paint(isGood ? 'green' : 'red', `${event.status || 'lost'} `),
-        event.title,
-        paint('dim', ` (${event.durationMs} ms)`),
+        paint('dim', '  fetched '),
+        ...answered(event, `${event.method} ${event.url}`),
+        ...(event.failure === undefined ? [] : [`  ${event.failure}`]),
       );
-    }
+      return;
+    case 'request':
+      output.line(...answered(event, `${event.method} ${event.path}`));
+      return;
+    case 'asked':
+      output.line(...answered(event, event.title));
   }
+}
+
+/** A request in a line: green where it was answered well. */
+function answered(
+  { status, durationMs }: { readonly status: number; readonly durationMs: number },
+  title: string,
+): readonly Piece[] {
+  const isGood = status > 0 && status < 400;
+  return [
+    paint(isGood ? 'green' : 'red', `${status || 'lost'} `),
+    title,
+    paint('dim', ` (${durationMs} ms)`),
+  ];
 }
 
 const deliveriesText = (count: number): string =>

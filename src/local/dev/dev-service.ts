@@ -13,12 +13,15 @@ import type { CommandContext } from '../../cli/command.ts';
 import { ADMIN_TOKEN_FILE } from '../../cli/profile/connection.ts';
 import { readPrivate, writePrivate } from '../../cli/profile/profile-file.ts';
 import { Failure } from '../../cli/terminal/failure.ts';
+import { RequestWatch } from '../../host/http/public/request-watch.ts';
+import type { DevTraffic } from './dev-traffic.ts';
 
 export interface DevService {
   readonly annex: Annex;
   /** The API. */
   readonly url: string;
-  readonly isOwn: boolean;
+  /** Of a service of its own. */
+  readonly traffic?: DevTraffic;
   /** Host and port for debuggers, where they are let in. */
   readonly inspector?: string | undefined;
   end(): Promise<void>;
@@ -39,6 +42,7 @@ export interface OwnServiceRequest {
   readonly eventTypes: string | undefined;
   /** Port for debuggers; undefined lets none in. */
   readonly inspectPort: number | undefined;
+  readonly traffic: DevTraffic;
 }
 
 /** The service of the profile, of the variables or of this folder, which must answer. */
@@ -46,11 +50,11 @@ export async function runningService(context: CommandContext): Promise<DevServic
   const annex = await context.client();
   const { url } = await context.connection();
   await annex.integrations.list({ limit: 1 }, { signal: context.signal });
-  return { annex, url, isOwn: false, end: async () => undefined };
+  return { annex, url, end: async () => undefined };
 }
 
 export async function ownService(context: CommandContext, request: OwnServiceRequest): Promise<DevService> {
-  const { data, folder, organization, egressAllow, eventTypes, inspectPort } = request;
+  const { data, folder, organization, egressAllow, eventTypes, inspectPort, traffic } = request;
   // Loaded here: the other commands do without a service of their own.
   const [{ readConfig }, { startService }, { loggableError }, { default: pino }] = await Promise.all([
     import('../../host/config.ts'),
@@ -74,6 +78,7 @@ export async function ownService(context: CommandContext, request: OwnServiceReq
   const tokenFile = join(data, ADMIN_TOKEN_FILE);
   const service = await startService(readConfig(flags, Object.fromEntries(limits)), log, {
     expectsUploads: true,
+    watch: new RequestWatch(traffic),
     keepAdminToken: (token) => writePrivate(tokenFile, `${token}\n`),
     ...(inspectPort !== undefined && { inspect: { port: inspectPort, sourceFolder: () => folder } }),
   });
@@ -81,7 +86,7 @@ export async function ownService(context: CommandContext, request: OwnServiceReq
     const token = service.firstAdminToken ?? (await keptToken(data, tokenFile));
     const annex = context.clientOf(service.controlUrl, token, tokenFile);
     const { controlUrl: url, inspector } = service;
-    return { annex, url, isOwn: true, inspector, end: () => service.stop() };
+    return { annex, url, traffic, inspector, end: () => service.stop() };
   } catch (cause) {
     await service.stop();
     throw cause;

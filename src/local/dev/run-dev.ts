@@ -11,6 +11,7 @@ import { openDevFolder, pageToken } from './dev-folder.ts';
 import { DevKeys } from './dev-keys.ts';
 import { type DevService, type OwnServiceRequest, ownService, runningService } from './dev-service.ts';
 import { type DevInput, DevSession, type Following, followTraffic } from './dev-session.ts';
+import { DevTraffic } from './dev-traffic.ts';
 import { ChangeRounds, FolderWatch } from './folder-watch.ts';
 import { pageOperations } from './page/page-operations.ts';
 import { startPageServer } from './page/page-server.ts';
@@ -58,25 +59,26 @@ async function start(context: CommandContext, { options, folder, stops, quit }: 
   const { upload } = await prepareUpload(context, options);
   const devFolder = await openDevFolder(folder);
   const organization = upload.manifest?.organization;
-  const service = await serviceFor(context, options, { data: devFolder, folder, organization });
-  stops.push(() => service.end());
-  const { annex } = service;
   const feed = new EventFeed();
   const emit = (event: DevEvent, report?: ProblemReport): Promise<void> => {
     feed.emit(event);
     return output.item(event, () => showEvent(output, event, report));
   };
+  const own = { data: devFolder, folder, organization, traffic: new DevTraffic(emit) };
+  const service = await serviceFor(context, options, own);
+  stops.push(() => service.end());
+  const { annex, traffic } = service;
   const monotonicNow = () => performance.now();
   const session = new DevSession({
     ...{ context, annex, emit, monotonicNow },
-    input: { ...options, overwriteSecrets: service.isOwn || options.overwriteSecrets },
+    input: { ...options, overwriteSecrets: traffic !== undefined || options.overwriteSecrets },
     uploaded: (origins) => watch.watchAlso(origins),
   });
   const page = await startPageServer({
     port: options.pagePort,
     token: await pageToken(devFolder),
     feed,
-    operations: pageOperations({ annex, session, emit }),
+    operations: pageOperations({ annex, session, emit, ...(traffic && { traffic }) }),
   });
   stops.push(() => page.close());
   const rounds = new ChangeRounds({ round: (since) => session.round(since), monotonicNow, after: later });
@@ -112,7 +114,7 @@ function trafficFollower(session: DevSession, following: Following, context: Com
 async function serviceFor(
   context: CommandContext,
   { isRunning, port, egressAllow, eventTypes, inspectPort }: DevOptions,
-  own: Pick<OwnServiceRequest, 'data' | 'folder' | 'organization'>,
+  own: Pick<OwnServiceRequest, 'data' | 'folder' | 'organization' | 'traffic'>,
 ): Promise<DevService> {
   if (isRunning) return runningService(context);
   return ownService(context, { ...own, port, egressAllow, eventTypes, inspectPort });

@@ -105,6 +105,12 @@ test('a change without an origin, and a form, are refused', async () => {
   expect((await ask(at('api/form'), { method: 'POST', headers: form, body })).status).toBe(415);
 });
 
+test('a form that others have changed meanwhile is not saved over their change', async () => {
+  const body = JSON.stringify({ method: 'PATCH', ifMatch: '"older"', body: { configuration: {} } });
+  const saved = await ask(at('api/form'), { method: 'POST', headers: json(page.origin), body });
+  expect(JSON.parse(saved.body)).toMatchObject({ status: 412 });
+});
+
 test('each answer forbids foreign scripts, frames and readers', async () => {
   for (const path of [page.pathname, at('page.js'), at('api/session'), '/']) {
     const { headers } = await ask(path);

@@ -4,12 +4,16 @@
  * open.
  */
 import { rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { manifestOf, suiteFolder } from '../../support/cli/author-folder.ts';
 import { DevPage } from '../../support/cli/dev-page.ts';
+import { DevProcess } from '../../support/cli/dev-process.ts';
 import { needs } from '../../support/programs.ts';
+import { seriousViolations } from '../../support/renderer/gallery.ts';
 import { TestService } from '../../support/service.ts';
 
 const MANIFEST = manifestOf(
@@ -145,7 +149,6 @@ describe('the page', needs('chromium'), () => {
   test('what the code has stored is listed without its value, and is deleted', async () => {
     await shown.open('Storage');
     const stored = page.getByRole('region', { name: 'Storage' });
-    await stored.getByRole('button', { name: 'Show keys' }).click();
     await stored.getByText('Of the installation: 1 key').waitFor();
     await stored.getByText('greeted').waitFor();
     expect(await stored.textContent()).not.toContain('a value');
@@ -195,4 +198,114 @@ describe('the page', needs('chromium'), () => {
   test('the browser has reported no error', () => {
     expect(shown.watched.errors).toEqual([]);
   });
+});
+
+const RELAY = `import { createComponent, createIntegration } from '@annex/sdk';
+const shown = createComponent({
+  componentId: 'shown',
+  action: () => { console.log('pressed it'); return {}; },
+  render: () => <block><button label="Press" onPress={{ action: 'press' }} /></block>,
+});
+export default createIntegration({
+  components: [shown],
+  async fetch(request) {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname.endsWith('/headers')) return Response.json([...request.headers.keys()]);
+    if (pathname.endsWith('/throw')) throw new Error('<b>out of beans</b>');
+    for (const to of searchParams.getAll('to')) await fetch(to).catch(() => undefined);
+    for (let line = 1; line <= 20; line += 1) console.log('line ' + line);
+    return new Response('relayed');
+  },
+});
+`;
+
+describe('the page of a service of its own', needs('chromium'), () => {
+  const upstream = createServer((_request, response) => response.writeHead(418).end());
+  let folder: string;
+  let dev: DevProcess;
+  let shown: DevPage;
+  let endpoint: string;
+  let installation: string;
+  let host: string;
+
+  beforeAll(async () => {
+    await new Promise<void>((listening) => upstream.listen(0, '127.0.0.1', listening));
+    host = `127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+    const blocks = 'blocks: [{ id: shown, title: Shown }]\n';
+    folder = await suiteFolder({
+      'platform-manifest.yaml': manifestOf('dev-traffic', 'index.tsx', blocks),
+      'index.tsx': RELAY,
+    });
+    dev = new DevProcess(folder, ['--egress-allow', host]);
+    const { page } = await dev.next('started');
+    ({ endpoint, installation } = await dev.next('live'));
+    shown = await DevPage.at(page, () => dev.stop());
+  }, 120_000);
+
+  afterAll(async () => {
+    await shown?.end();
+    upstream.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** The row of a request. */
+  const row = (title: string) =>
+    shown.activity.locator('ol > li').filter({ has: shown.page.getByText(title, { exact: true }) });
+
+  test('a request of others is a row with its log lines, and with what its code fetched', async () => {
+    await fetch(`${endpoint}/hook?to=http://${host}/orders?key=secret&to=http://10.0.0.1/`, {
+      method: 'POST',
+    });
+    const hook = row('POST /hook?…: 200');
+    await hook.getByText(installation).waitFor();
+    await hook.getByText(`GET http://${host}/orders?…: 418`).waitFor();
+    await hook.getByText('GET http://10.0.0.1/: no answer').waitFor();
+    expect(await hook.textContent()).not.toContain('secret');
+    // Opened by the keyboard alone.
+    const last = hook.getByText('line 20', { exact: true });
+    expect(await last.isVisible()).toBe(false);
+    await hook.getByText(/^\d+ more$/).focus();
+    await shown.page.keyboard.press('Enter');
+    await last.waitFor();
+  });
+
+  test('one that fails leads to the line of the source, and one for no endpoint is a row', async () => {
+    await fetch(`${endpoint}/throw`);
+    const failed = row('GET /throw: 500');
+    // Whoever reads the rows by the keyboard keeps them in their place.
+    await shown.activity.getByRole('button', { name: '1 new' }).waitFor();
+    expect(await failed.count()).toBe(0);
+    await shown.activity.getByRole('button', { name: '1 new' }).press('Enter');
+    await failed.getByText('<b>out of beans</b>').waitFor();
+    const place = failed.getByRole('link', { name: /^index\.tsx:\d+:\d+$/ }).first();
+    expect(await place.getAttribute('href')).toBe(`vscode://file${folder}/${await place.textContent()}`);
+    await fetch(new URL('/no-endpoint', endpoint));
+    await row('GET /no-endpoint: 404').getByText('none has this endpoint').waitFor();
+  });
+
+  test('a request of the page itself is one row, with its lines; code does not see how', async () => {
+    await shown.drawing('shown').getByRole('button', { name: 'Press' }).click();
+    await row('shown, press: 200').getByText('pressed it').waitFor();
+    await shown.open('Endpoint');
+    await shown.page.getByLabel('Path').fill('headers');
+    await shown.page.getByRole('button', { name: 'Send' }).click();
+    const body = shown.page.getByRole('region', { name: 'body' });
+    await body.getByText('"host"').waitFor();
+    expect(await body.textContent()).not.toContain('annex');
+    expect(await row('GET /headers: 200').count()).toBe(1);
+  });
+
+  test.each([
+    ['light', 1440],
+    ['dark', 360],
+  ] as const)(
+    'axe finds nothing serious in its rows, and nothing is cut: %s, %i pixels',
+    async (colorScheme, width) => {
+      await shown.page.emulateMedia({ colorScheme });
+      await shown.page.setViewportSize({ width, height: 900 });
+      expect(await seriousViolations(shown.page, 'body')).toEqual([]);
+      expect(await shown.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      expect(shown.watched.errors).toEqual([]);
+    },
+  );
 });

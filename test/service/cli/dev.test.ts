@@ -3,6 +3,8 @@
  * what the last good save says.
  */
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { annex } from '../../support/cli/annex-run.ts';
@@ -17,9 +19,12 @@ secrets: { KEY: '\${{ env.KEY }}' }
 `;
 const answering = (text: string) => `import { createIntegration } from '@annex/sdk';
 import { word } from './word.ts';
+const relayed = (url) => fetch(url).then(({ status }) => new Response(status), () => new Response('none'));
 export default createIntegration({
   async fetch(request, { environment }) {
-    if (request.url.endsWith('/throw')) throw new Error('thrown by ' + word);
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname.endsWith('/throw')) throw new Error('thrown by ' + word);
+    if (pathname.endsWith('/relay')) return relayed(searchParams.get('to') + environment.secrets.KEY + '?key=hidden');
     return new Response(${JSON.stringify(text)} + ' ' + word + ' ' + environment.secrets.KEY);
   },
 });
@@ -32,8 +37,8 @@ afterAll(async () => {
   for (const folder of folders) await rm(folder, { recursive: true, force: true });
 });
 
-function started(folder: string): DevProcess {
-  const dev = new DevProcess(folder);
+function started(folder: string, words: readonly string[] = []): DevProcess {
+  const dev = new DevProcess(folder, words);
   running.add(dev);
   return dev;
 }
@@ -44,6 +49,13 @@ describe('a session', () => {
   let folder: string;
   let dev: DevProcess;
   let endpoint: string;
+  let host: string;
+  /** What the code reaches: `/never/…` is never answered. */
+  const asked = Promise.withResolvers<void>();
+  const upstream = createServer(({ url = '' }, response) => {
+    if (url.startsWith('/never')) asked.resolve();
+    else response.writeHead(201).end();
+  });
   const save = (path: string, text: string) => writeFile(join(folder, path), text);
   /** Saves a file, and waits for the answer that it leads to. @returns the version */
   const saved = async (path: string, text: string, answer: string): Promise<number> => {
@@ -53,10 +65,16 @@ describe('a session', () => {
   };
 
   beforeAll(async () => {
+    await new Promise<void>((listening) => upstream.listen(0, '127.0.0.1', listening));
+    host = `127.0.0.1:${(upstream.address() as AddressInfo).port}`;
     folder = await folderOf();
     folders.add(folder);
-    dev = started(folder);
+    dev = started(folder, ['--egress-allow', host]);
     ({ endpoint } = await dev.next('live'));
+  });
+  afterAll(() => {
+    upstream.closeAllConnections();
+    upstream.close();
   });
 
   test('publishes and installs the folder', async () => {
@@ -84,7 +102,7 @@ describe('a session', () => {
     await save('src/index.ts', `${answering('six')}export const broken = ;\n`);
     expect(await dev.next('refused')).toMatchObject({
       version: before,
-      problems: [{ severity: 'error', line: 9, column: 23, message: 'Unexpected ";"' }],
+      problems: [{ severity: 'error', line: 12, column: 23, message: 'Unexpected ";"' }],
     });
     expect(await answerOf(endpoint)).toBe('five other changed');
     await saved('src/index.ts', answering('six'), 'six other changed');
@@ -98,7 +116,44 @@ describe('a session', () => {
   test('follows the log, with stacks at the lines of the source', async () => {
     await fetch(`${endpoint}/throw`);
     const { line } = await dev.next('log', (event) => event.line.level === 'error');
-    expect(line.text).toMatch(/thrown by other[\s\S]*src\/index\.ts:5:/);
+    expect(line.text).toMatch(/thrown by other[\s\S]*src\/index\.ts:7:/);
+  });
+
+  test('tells of a request of others what was asked and fetched, without queries and secrets', async () => {
+    const forged = crypto.randomUUID();
+    const headers = { 'x-annex-request': forged };
+    const relay = (to: string, signal = new AbortController().signal) =>
+      fetch(`${endpoint}/relay?to=${to}`, { method: 'POST', headers, signal });
+    await relay(`http://${host}/`);
+    const fetched = await dev.next('fetch');
+    expect(fetched).toMatchObject({ method: 'GET', url: `http://${host}/[redacted]?…`, status: 201 });
+    const request = await dev.next('request');
+    expect(request).toMatchObject({
+      ...{ method: 'POST', path: '/relay?…', status: 200, requestId: fetched.requestId },
+      installation: (await firstLive(dev)).installation,
+    });
+    expect(JSON.stringify([fetched, request])).not.toMatch(/hidden|changed/);
+    expect(request.requestId).not.toBe(forged);
+
+    await relay('http://10.0.0.1/');
+    expect(await dev.next('fetch')).toMatchObject({
+      status: 0,
+      failure: expect.stringContaining('10.0.0.1'),
+    });
+
+    await dev.next('request');
+    const leaving = new AbortController();
+    const left = relay(`http://${host}/never/`, leaving.signal);
+    await asked.promise;
+    leaving.abort();
+    await expect(left).rejects.toThrow();
+    expect(await dev.next('request')).toMatchObject({ path: '/relay?…', status: 0 });
+
+    const unknown = new URL(`/${'k'.repeat(24)}/hook`, endpoint);
+    await fetch(unknown);
+    const refused = await dev.next('request');
+    expect(refused).toMatchObject({ method: 'GET', path: unknown.pathname, status: 404 });
+    expect(refused).not.toHaveProperty('installation');
   });
 
   test('ends in order at the first signal', async () => {

@@ -1,4 +1,4 @@
-/** `annex dev` on a running service, and its page in a real Chromium. */
+/** The page of `annex dev` in a real Chromium, by default on a running service. */
 import type { Browser, Page } from 'playwright-core';
 import { startChromium, type Watched, watchPage } from '../renderer/chromium.ts';
 import type { TestService } from '../service.ts';
@@ -8,26 +8,23 @@ export class DevPage {
   readonly page: Page;
   readonly watched: Watched;
   readonly #browser: Browser;
-  readonly #ending: AbortController;
-  readonly #session: Promise<Ran>;
+  readonly #endSession: () => Promise<unknown>;
 
   private constructor(
     [browser, page, watched]: readonly [Browser, Page, Watched],
-    ending: AbortController,
-    session: Promise<Ran>,
+    endSession: () => Promise<unknown>,
   ) {
     this.page = page;
     this.watched = watched;
     this.#browser = browser;
-    this.#ending = ending;
-    this.#session = session;
+    this.#endSession = endSession;
   }
 
   /** Publishes the folder, and opens the page. */
   static async open({ service, admin }: TestService, folder: string): Promise<DevPage> {
     const ending = new AbortController();
     const started = Promise.withResolvers<string>();
-    const session = annex({
+    const session: Promise<Ran> = annex({
       words: ['dev', folder, '--service', '--json', '--page-port', '0'],
       env: { ANNEX_URL: service.controlUrl, ANNEX_TOKEN: admin },
       signal: ending.signal,
@@ -37,10 +34,18 @@ export class DevPage {
       },
     });
     const url = await Promise.race([started.promise, session.then(({ stderr }) => Promise.reject(stderr))]);
+    return DevPage.at(url, () => {
+      ending.abort('SIGINT');
+      return session;
+    });
+  }
+
+  /** Opens the page of a session. */
+  static async at(url: string, endSession: () => Promise<unknown>): Promise<DevPage> {
     const browser = await startChromium();
     const page = await browser.newPage();
     page.setDefaultTimeout(90_000);
-    const shown = new DevPage([browser, page, watchPage(page)], ending, session);
+    const shown = new DevPage([browser, page, watchPage(page)], endSession);
     await page.goto(url);
     return shown;
   }
@@ -70,7 +75,6 @@ export class DevPage {
 
   async end(): Promise<void> {
     await this.#browser.close();
-    this.#ending.abort('SIGINT');
-    await this.#session;
+    await this.#endSession();
   }
 }

@@ -16,6 +16,7 @@ import {
   SAMPLE_SPACE,
   sampleFor,
 } from '../dev-session.ts';
+import type { DevTraffic, OwnRequest } from '../dev-traffic.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -50,10 +51,12 @@ export interface PageOperationsDeps {
   readonly session: DevSession;
   /** Tells the terminal, and the pages that are open, what the page has asked. */
   readonly emit: (event: DevEvent) => Promise<void>;
+  /** Of a service of its own. */
+  readonly traffic?: DevTraffic;
 }
 
-export function pageOperations({ annex, session, emit }: PageOperationsDeps): PageOperations {
-  const asked = askedBy(emit);
+export function pageOperations({ annex, session, emit, traffic }: PageOperationsDeps): PageOperations {
+  const asked = askedBy(emit, traffic);
   const live = (): Live => {
     if (session.live === undefined)
       throw Object.assign(new Error('No version is live yet: the terminal shows why.'), { statusCode: 409 });
@@ -118,23 +121,24 @@ export function pageOperations({ annex, session, emit }: PageOperationsDeps): Pa
           : annex.schedules.run(integration, installation.id, String(id));
       },
       ask: async ({ call, input }) => {
-        const { integration, installation } = live();
-        const run = () =>
-          annex.installations.call(integration, installation.id, String(call), input as JsonObject);
+        const path = `${target('account')}/calls/{call}`;
+        const run = ({ headers }: OwnRequest) =>
+          annex.request('POST', path, { path: { call: String(call) }, body: input, headers });
         return { answer: await asked([`Call ${call}`, input], run) };
       },
       unfurl: async ({ url }) => {
-        const { organization } = live().installation;
-        const body = { url, organization, space: SAMPLE_SPACE };
-        return asked(['Paste a URL', { url }], () => annex.request('POST', '/v1/blocks/unfurl', { body }));
+        const body = { url, organization: live().installation.organization, space: SAMPLE_SPACE };
+        return asked(['Paste a URL', { url }], ({ headers }) =>
+          annex.request('POST', '/v1/blocks/unfurl', { body, headers }),
+        );
       },
       call: async (body) => callEndpoint(asked, live().installation.publicEndpoint, body),
     },
     async render({ componentId, props, state, context, action, choices }, { place }) {
       const body = { componentId, props, state, context, action, choices };
       const { action: pressed = 'first drawing' } = (action ?? {}) as { action?: unknown };
-      const path = `${target(place)}/render`;
-      return asked([`${componentId}, ${pressed}`, body], () => rendered(annex, path, body), outcomeOfDrawing);
+      const run = ({ headers }: OwnRequest) => rendered(annex, `${target(place)}/render`, { body, headers });
+      return asked([`${componentId}, ${pressed}`, body], run, outcomeOfDrawing);
     },
   };
 }
@@ -151,26 +155,29 @@ type Asked = ReturnType<typeof askedBy>;
 
 /** Runs a request of the page, and tells what came of it. */
 const askedBy =
-  (emit: PageOperationsDeps['emit']) =>
+  (emit: PageOperationsDeps['emit'], traffic: DevTraffic | undefined) =>
   async <Answer>(
     [title, request]: readonly [title: string, request: unknown],
-    run: () => Promise<Answer>,
+    run: (own: OwnRequest) => Promise<Answer>,
     outcomeOf: (answer: Answer) => Outcome = (answer) => ({ status: 200, answer }),
   ): Promise<Answer> => {
     const since = performance.now();
-    const tell = ({ status, answer, requestId }: Outcome) =>
-      emit({
-        ...{ event: 'asked', title, status, request: cut(request), answer: cut(answer) },
-        durationMs: Math.round(performance.now() - since),
-        ...(requestId !== undefined && { requestId }),
+    const send = async (own: OwnRequest): Promise<Answer> => {
+      const tell = ({ status, answer, requestId = own.requestId }: Outcome) =>
+        emit({
+          ...{ event: 'asked', title, status, request: cut(request), answer: cut(answer) },
+          durationMs: Math.round(performance.now() - since),
+          ...(requestId !== undefined && { requestId }),
+        });
+      const answer = await run(own).catch(async (error: Error & Partial<AnnexError>) => {
+        const { status = 0, message, requestId } = error;
+        await tell({ status, answer: message, requestId });
+        throw error;
       });
-    const answer = await run().catch(async (error: Error & Partial<AnnexError>) => {
-      const { status = 0, message, requestId } = error;
-      await tell({ status, answer: message, requestId });
-      throw error;
-    });
-    await tell(outcomeOf(answer));
-    return answer;
+      await tell(outcomeOf(answer));
+      return answer;
+    };
+    return traffic === undefined ? send({ headers: {} }) : traffic.announced(send);
   };
 
 /** Characters of a value that the session keeps. */
@@ -210,9 +217,10 @@ async function formAnswer(
   method: 'GET' | 'PATCH' | 'POST',
   { path, body, ifMatch }: { path: string; body: unknown; ifMatch?: string },
 ): Promise<{ status: number; body: unknown; etag: string | null }> {
-  const options = { retries: 0, ...(ifMatch !== undefined && { headers: { 'if-match': ifMatch } }) };
+  const headers = { 'if-match': ifMatch };
+  const parts = { ...(method !== 'GET' && { body }), headers, options: { retries: 0 } };
   try {
-    const answer = await annex.request(method, path, { ...(method !== 'GET' && { body }), options }).answer();
+    const answer = await annex.request(method, path, parts).answer();
     return { status: 200, body: answer.body, etag: answer.headers.get('etag') };
   } catch (error) {
     if (!(error instanceof AnnexError)) throw error;
@@ -252,8 +260,12 @@ function stateOf(live: Live | undefined): JsonObject {
 }
 
 /** An answer of the render API as it came, errors too: the page shows them where they happened. */
-async function rendered(annex: Annex, path: string, body: JsonObject): Promise<RenderAnswer> {
-  const reply = annex.request('POST', path, { body, options: { retries: 0 } });
+async function rendered(
+  annex: Annex,
+  path: string,
+  request: { readonly body: JsonObject; readonly headers: OwnRequest['headers'] },
+): Promise<RenderAnswer> {
+  const reply = annex.request('POST', path, { ...request, options: { retries: 0 } });
   try {
     const { body: drawing, headers } = await reply.answer();
     return { status: 200, body: drawing, cacheControl: headers.get('cache-control') };
@@ -280,7 +292,7 @@ async function deliveriesOf(annex: Annex, event: string): Promise<unknown> {
 
 async function callEndpoint(asked: Asked, endpoint: string, given: JsonObject): Promise<CallAnswer> {
   const title = `${given['method'] ?? 'GET'} /${String(given['path'] ?? '').replace(/^\/+/, '')}`;
-  return asked([title, given], () => sent(endpoint, given), outcomeOfCall);
+  return asked([title, given], ({ headers }) => sent(endpoint, given, headers), outcomeOfCall);
 }
 
 /**
@@ -288,12 +300,12 @@ async function callEndpoint(asked: Asked, endpoint: string, given: JsonObject): 
  *
  * Attack: a path that leads to another host, such as `//other`: it is appended to the endpoint.
  */
-async function sent(endpoint: string, given: JsonObject): Promise<CallAnswer> {
+async function sent(endpoint: string, given: JsonObject, own: OwnRequest['headers']): Promise<CallAnswer> {
   const { method = 'GET', path = '', headers = {}, body } = given;
   const begun = performance.now();
   const answer = await fetch(`${endpoint}/${String(path).replace(/^\/+/, '')}`, {
     method: String(method),
-    headers: headers as Record<string, string>,
+    headers: { ...(headers as Record<string, string>), ...own },
     redirect: 'manual',
     signal: AbortSignal.timeout(CALL_MS),
     ...(typeof body === 'string' && body !== '' && { body }),

@@ -1,13 +1,13 @@
-/** A service with something of everything, for the pictures of the console. */
+/** A service with something of everything, for the pictures of console and portal. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { uploadFolder } from '../../../src/local/demo/folder-form-data.ts';
-import { startTemporaryService } from '../../../src/local/temporary-service.ts';
-import type { Activity } from '../../client/src/generated.ts';
-import { Annex } from '../../client/src/index.ts';
+import { uploadFolder } from '../../src/local/demo/folder-form-data.ts';
+import { startTemporaryService } from '../../src/local/temporary-service.ts';
+import type { Activity } from '../client/src/generated.ts';
+import { Annex } from '../client/src/index.ts';
 
-const FIXTURES = fileURLToPath(new URL('../../../fixtures/', import.meta.url));
+const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 const LOGS = `
 import { createIntegration } from '@annex/sdk';
 
@@ -33,6 +33,8 @@ export interface Seeded {
   readonly annex: Annex;
   /** Views of the console that have something, by name. */
   readonly places: Readonly<Record<string, string>>;
+  /** Those of the portal of `acme`. */
+  readonly portalPlaces: Readonly<Record<string, string>>;
   end(): Promise<void>;
 }
 
@@ -53,9 +55,10 @@ export async function seededService(isEmpty = false): Promise<Seeded> {
   });
   const { controlUrl } = service;
   const annex = new Annex({ url: controlUrl, token: service.firstAdminToken ?? '' });
-  const places = isEmpty ? {} : await seed(annex, { controlUrl, host, token: service.firstAdminToken ?? '' });
+  const token = service.firstAdminToken ?? '';
+  const seeded = isEmpty ? { places: {}, portalPlaces: {} } : await seed(annex, { controlUrl, host, token });
   return {
-    ...{ controlUrl, annex, places },
+    ...{ controlUrl, annex, ...seeded },
     async end() {
       await end();
       receiver.close();
@@ -64,14 +67,24 @@ export async function seededService(isEmpty = false): Promise<Seeded> {
   };
 }
 
+/** What the API answers, as far as it is used. */
+interface Answer {
+  readonly id: string;
+  readonly eventId: string;
+  readonly urls: { readonly publicEndpoint: string };
+}
+
 interface Where {
   readonly controlUrl: string;
   readonly host: string;
   readonly token: string;
 }
 
-async function seed(annex: Annex, { controlUrl, host, token }: Where): Promise<Record<string, string>> {
-  const send = async (path: string, method: string, body: FormData | object) => {
+async function seed(
+  annex: Annex,
+  { controlUrl, host, token }: Where,
+): Promise<Pick<Seeded, 'places' | 'portalPlaces'>> {
+  const send = async (path: string, method: string, body: FormData | object): Promise<Answer> => {
     const response = await fetch(`${controlUrl}/v1/${path}`, {
       method,
       headers: {
@@ -81,14 +94,14 @@ async function seed(annex: Annex, { controlUrl, host, token }: Where): Promise<R
       body: body instanceof FormData ? body : JSON.stringify(body),
     });
     if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
-    return response.json() as Promise<Record<string, never>>;
+    return response.json() as Promise<Answer>;
   };
   await send('event-types/order_paid', 'PUT', {
     title: 'An order was paid',
     level: 'organization',
     webhook: true,
   });
-  for (const name of ['webhook', 'counter', 'settings'])
+  for (const name of ['webhook', 'counter', 'settings', 'poll', 'invoicing'])
     await send('integrations', 'POST', await uploadFolder(`${FIXTURES}${name}`));
   const orders = (title: string, script: string) => {
     const form = new FormData();
@@ -100,10 +113,7 @@ async function seed(annex: Annex, { controlUrl, host, token }: Where): Promise<R
   await send('integrations', 'POST', orders('Orders', LOGS));
   await send('integrations', 'POST', orders('Orders and invoices', `${LOGS}\n// Another version.\n`));
   const install = async (name: string, organization: string) =>
-    (await send(`integrations/${name}/installations`, 'POST', { organization })) as {
-      id: string;
-      urls: { publicEndpoint: string };
-    };
+    send(`integrations/${name}/installations`, 'POST', { organization });
   const hooks: string[] = [];
   for (const [organization, path] of [
     ['acme', 'broken'],
@@ -130,7 +140,7 @@ async function seed(annex: Annex, { controlUrl, host, token }: Where): Promise<R
       organization,
       data: { order: 4700 + order, total: 1_290, currency: 'EUR' },
     });
-    if (organization === 'acme') event = String(posted['eventId']);
+    if (organization === 'acme') event = posted.eventId;
   }
   const failed = async () =>
     (await annex.deliveries.list({ installation: hooks[0] ?? '', state: 'failed' })).items;
@@ -138,7 +148,7 @@ async function seed(annex: Annex, { controlUrl, host, token }: Where): Promise<R
     await new Promise((resolve) => setTimeout(resolve, 100));
   const delivery = (await failed())[0]?.id ?? '';
   const installation = `installations/orders/${id}`;
-  return {
+  const places = {
     ...{ overview: '', integrations: 'integrations', integration: 'integrations/orders' },
     ...{ installations: 'installations', installation, events: 'events', event: `events/${event}` },
     ...{ deliveries: 'deliveries', delivery: `deliveries/${delivery}`, webhooks: 'webhooks', logs: 'logs' },
@@ -161,6 +171,16 @@ async function seed(annex: Annex, { controlUrl, host, token }: Where): Promise<R
     'installation-storage': `${installation}?part=storage`,
     'installation-log': `${installation}?part=log`,
   };
+  await send(`integrations/webhook/installations/${hooks[0]}/spaces`, 'POST', { space: 'garden' });
+  await send(`integrations/orders/installations/${id}/pause`, 'POST', {});
+  const portalPlaces = {
+    ...{ catalogue: 'integrations', offer: 'integrations/poll', installed: 'integrations/webhook' },
+    ...{ steps: 'integrations/settings', place: 'integrations/webhook/spaces/garden' },
+    ...{ webhooks: 'webhooks', webhook: `webhooks/webhook/${hooks[0]}` },
+    ...{ activity: 'activity', 'activity-failed': `activity?state=failed&open=${delivery}` },
+    ...{ nowhere: 'elsewhere' },
+  };
+  return { places, portalPlaces };
 }
 
 const STEP_MS = 300_000;
