@@ -110,6 +110,12 @@ export const ERRORS = {
   ),
   INTEGRATION_UNKNOWN: row(404, 'caller', 'No integration of this name that the token may see.'),
   VERSION_UNKNOWN: row(404, 'caller', 'The integration has no version of this number.'),
+  VERSION_UNAPPROVED: row(
+    409,
+    'caller',
+    'Public integrations are reviewed, and the operator has not approved this version: activate one that is approved.',
+  ),
+  VERSION_ACTIVE: row(409, 'caller', 'The version is active: activate another one, and refuse it then.'),
   IMAGE_UNKNOWN: row(404, 'caller', 'The active version has no image of this path.'),
   INSTALLATION_UNKNOWN: row(404, 'caller', 'No installation of this id that the token may see.'),
   INSTALLATION_CHANGED: row(

@@ -23,6 +23,7 @@ import {
   retrySchedule,
   SCHEDULE_WANTED,
 } from '../model/retry-schedule.ts';
+import { MARKETPLACES, type Marketplace } from '../model/review.ts';
 import type { SettingInForce } from '../model/setting-in-force.ts';
 import { SIGNATURE_SCHEMES, type SignatureScheme } from '../model/signature.ts';
 import { nearest } from '../model/spelling-hint.ts';
@@ -121,6 +122,8 @@ export interface Config {
   readonly acceptLoss?: boolean;
   /** Whether the built-in integrations are published at the start. */
   readonly builtIns: (typeof BUILT_INS)[number];
+  /** Whether versions of public integrations wait until the operator approves them. */
+  readonly marketplace: Marketplace;
   readonly console: boolean;
   readonly portal: { readonly frames: readonly string[] } | undefined;
   readonly limits: Limits;
@@ -198,9 +201,8 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
   const config: Config = {
     ...{ settings: inForce(), dataFolder: text('data') },
     vaultKeys: readVaultKeys(text, problems),
-    controlHost: text('control-host'),
+    ...{ controlHost: text('control-host'), publicHost: text('public-host') },
     controlPort: integer('control-port', 0, PORT_MAX),
-    publicHost: text('public-host'),
     publicPort: integer('public-port', 0, PORT_MAX),
     ...(publicUrl && { publicUrl }),
     ...(contentUrl && { contentUrl }),
@@ -229,6 +231,7 @@ export function readConfig(flags: readonly string[], env: NodeJS.ProcessEnv): Co
     webhookSignature: oneOf('webhook-signature', SIGNATURE_SCHEMES, problems, text),
     ...{ internalOrganizations, acceptLoss: text('accept-loss') === 'true' },
     builtIns: oneOf('built-ins', BUILT_INS, problems, text),
+    marketplace: oneOf('marketplace', MARKETPLACES, problems, text),
     ...{ console: oneOf('console', ON_OFF, problems, text) === 'on', portal: readPortal(text, problems) },
     limits: readLimits(env, problems),
   };

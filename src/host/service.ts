@@ -305,6 +305,7 @@ function openServiceStore(base: Base, engine: Engine, webhooks: WebhookClient) {
     keys: config.vaultKeys,
     webhookUrlRefusal: (url) => webhooks.refusalOf(url),
     webhookRules: config.webhookRules,
+    marketplace: config.marketplace,
     hasNoticeReceiver: config.noticeReceiver !== undefined,
     onReseal: ({ level, message, details }) => log[level](details, message),
     onError: reported(log, 'log lines were lost'),

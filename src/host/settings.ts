@@ -181,6 +181,11 @@ export const SETTINGS: readonly Setting[] = [
     value: 'publish',
     help: 'none: the integrations that come with Annex are not published when it starts',
   },
+  {
+    flag: 'marketplace',
+    value: 'open',
+    help: 'reviewed: versions of public integrations wait until the operator approves them',
+  },
   { flag: 'console', value: 'on', help: 'off: the control listener does not serve the console' },
   { flag: 'portal', value: 'on', help: 'off: the control listener does not serve the portal' },
   {

@@ -14,7 +14,7 @@ import { eventTypes } from '../cli/commands/event-types.ts';
 import { helpOf } from '../cli/commands/help.ts';
 import { importCommand } from '../cli/commands/import.ts';
 import { install, installations, pause, resume, uiToken, uninstall } from '../cli/commands/installations.ts';
-import { integrations, rollback, versions } from '../cli/commands/integrations.ts';
+import { integrations, review, rollback, versions } from '../cli/commands/integrations.ts';
 import { listen } from '../cli/commands/listen.ts';
 import { logs, tail } from '../cli/commands/logs.ts';
 import { newCommand } from '../cli/commands/new.ts';
@@ -53,6 +53,7 @@ export const COMMANDS: readonly (Command | CommandGroup)[] = [
   integrations,
   versions,
   rollback,
+  review,
   sourceMap,
   secrets,
   call,

@@ -41,7 +41,7 @@ export const TOKEN_RIGHTS = {
   introspect: { kinds: ['admin', 'platform'], does: 'introspect runtime tokens' },
   operate: {
     kinds: ['admin', 'platform'],
-    does: 'declare organizations and event types, lower limits, rotate the keys of statements',
+    does: 'declare organizations and event types, lower limits, review versions, rotate the keys of statements',
   },
 } as const satisfies Readonly<Record<string, { kinds: readonly TokenKind[]; does: string }>>;
 export type TokenRight = keyof typeof TOKEN_RIGHTS;

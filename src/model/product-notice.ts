@@ -8,6 +8,7 @@ export const NOTICE_TYPES = [
   ...(['webhook.failing', 'webhook.recovered', 'webhook.disabled'] as const),
   ...(['connection.lost', 'connection.restored'] as const),
   ...(['installation.pending', 'integration.published', 'integration.quarantined'] as const),
+  ...(['integration.submitted', 'integration.approved', 'integration.refused'] as const),
 ] as const;
 export type NoticeType = (typeof NOTICE_TYPES)[number];
 

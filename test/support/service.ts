@@ -119,7 +119,7 @@ export class TestService {
     return Number(body['version']);
   }
 
-  tryPublish(name: string, files: Record<string, string>, manifest = '') {
+  tryPublish(name: string, files: Record<string, string>, manifest = '', token = this.admin) {
     const form = new FormData();
     const entry = Object.keys(files)[0] ?? 'index.js';
     form.append(
@@ -127,7 +127,7 @@ export class TestService {
       `name: ${name}\ntitle: ${name}\ndescription: for a test\norganization: acme\nvisibility: public\nscopes: []\nscript: ${entry}\n${manifest}`,
     );
     for (const [path, source] of Object.entries(files)) form.append('files', new Blob([source]), path);
-    return this.api('POST', '/v1/integrations', { form });
+    return this.api('POST', '/v1/integrations', { form, token });
   }
 
   async publishFixture(name: string): Promise<void> {

@@ -102,7 +102,7 @@ export class IntegrationsRoutes {
    * values for secrets that have none yet; with `overwriteSecrets` `true` they replace stored
    * ones), `env` (name of an environment), and `files` (relative paths as filenames), one
    * `archive` (.tar, .tar.gz), or one ready `script` (ES module). 422 lists every problem at
-   * once.
+   * once. Where public integrations are reviewed, a version may wait.
    *
    * `POST /v1/integrations`
    */
@@ -479,13 +479,41 @@ export class VersionsRoutes {
   /**
    * Activate a version. Calls that start after the answer run this version. Secrets keep their
    * values. Installations keep their status until they are edited, even if the version
-   * declares other properties.
+   * declares other properties. Of an integration that is reviewed, only an approved version is
+   * activated.
    *
    * `POST /v1/integrations/{name}/versions/{version}/activate`
    */
   activate(integration: string, version: number, options?: Options): Reply<VersionsActivateAnswer> {
     return this.#requests.send('POST', '/v1/integrations/{name}/versions/{version}/activate', {
       path: { name: integration, version },
+      options,
+    });
+  }
+
+  /**
+   * Approve a version. It becomes the active one, with the visibility of its manifest. Does
+   * nothing if it is approved already.
+   *
+   * `POST /v1/integrations/{name}/versions/{version}/approve`
+   */
+  approve(integration: string, version: number, options?: Options): Reply<ReviewedVersion> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/versions/{version}/approve', {
+      path: { name: integration, version },
+      options,
+    });
+  }
+
+  /**
+   * Refuse a version. Its owner reads the reason. A version that was approved before is not
+   * activated again.
+   *
+   * `POST /v1/integrations/{name}/versions/{version}/refuse`
+   */
+  refuse(integration: string, version: number, body: Refusal, options?: Options): Reply<ReviewedVersion> {
+    return this.#requests.send('POST', '/v1/integrations/{name}/versions/{version}/refuse', {
+      path: { name: integration, version },
+      body,
       options,
     });
   }
@@ -3462,6 +3490,8 @@ export interface AuditListQuery {
     | 'integration.activate'
     | 'integration.delete'
     | 'integration.limits'
+    | 'integration.approve'
+    | 'integration.refuse'
     | 'integration.secrets'
     | 'install-link.create'
     | 'install-link.delete'
@@ -4195,6 +4225,11 @@ export interface Integration {
   readonly visibility: 'private' | 'unlisted' | 'public';
   /** The active version. */
   readonly version: number;
+  /**
+   * The newest version that waits for the operator's approval. Shown to the owner and the
+   * operator.
+   */
+  readonly waitingVersion?: number | undefined;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -4235,6 +4270,11 @@ export interface IntegrationsListQuery {
   /** `next.page` of the page before. The answer then has a `next.page`, too. */
   readonly page?: string | undefined;
   readonly limit?: number | undefined;
+  /**
+   * Only those with a version that waits for the operator's approval; of an organization, its
+   * own.
+   */
+  readonly review?: 'waiting' | undefined;
 }
 
 export interface IntegrationsListSitesQuery {
@@ -4454,7 +4494,10 @@ export interface Notice {
     | 'connection.restored'
     | 'installation.pending'
     | 'integration.published'
-    | 'integration.quarantined';
+    | 'integration.quarantined'
+    | 'integration.submitted'
+    | 'integration.approved'
+    | 'integration.refused';
   readonly createdAt: string;
   /** The one that installed; of an integration as a whole, its owner. */
   readonly organization: string;
@@ -4494,6 +4537,9 @@ export interface NoticesListQuery {
     | 'installation.pending'
     | 'integration.published'
     | 'integration.quarantined'
+    | 'integration.submitted'
+    | 'integration.approved'
+    | 'integration.refused'
     | undefined;
 }
 
@@ -4669,7 +4715,19 @@ export interface ProductEvent {
 export interface Published {
   readonly integration: string;
   readonly version: number;
+  /** The version waits for the operator's approval. */
+  readonly waits?:
+    | {
+        /** The version that runs meanwhile. */
+        readonly activeVersion: number;
+      }
+    | undefined;
   readonly warnings: readonly Problem[];
+}
+
+export interface Refusal {
+  /** For the owner. */
+  readonly reason: string;
 }
 
 export interface Render {
@@ -4796,6 +4854,22 @@ export interface Replayed {
   readonly replayed: number;
   /** Present if there may be more: repeat the request with this as `cursor`. */
   readonly next?: string | undefined;
+}
+
+/** What the operator said; absent of a version that never had to be reviewed. */
+export interface Review {
+  /** `unreviewed`: passed over by the approval of a later version, or of the first public one. */
+  readonly state: 'waiting' | 'approved' | 'refused' | 'unreviewed';
+  readonly at: string;
+  /** The operator's, of a refusal. */
+  readonly reason?: string | undefined;
+}
+
+export interface ReviewedVersion {
+  readonly integration: string;
+  readonly version: number;
+  /** What the operator said; absent of a version that never had to be reviewed. */
+  readonly review?: Review | undefined;
 }
 
 export interface Schedule {
@@ -5258,6 +5332,8 @@ export interface Version {
   readonly version: number;
   readonly active: boolean;
   readonly createdAt: string;
+  /** What the operator said; absent of a version that never had to be reviewed. */
+  readonly review?: Review | undefined;
 }
 
 export interface VersionsActivateAnswer {
@@ -5556,6 +5632,11 @@ export interface WholeIntegration {
   readonly visibility: 'private' | 'unlisted' | 'public';
   /** The active version. */
   readonly version: number;
+  /**
+   * The newest version that waits for the operator's approval. Shown to the owner and the
+   * operator.
+   */
+  readonly waitingVersion?: number | undefined;
   readonly createdAt: string;
   readonly updatedAt: string;
   /** Markdown. */
@@ -5638,6 +5719,8 @@ export interface WholeVersion {
   readonly version: number;
   readonly active: boolean;
   readonly createdAt: string;
+  /** What the operator said; absent of a version that never had to be reviewed. */
+  readonly review?: Review | undefined;
   readonly title: string;
   readonly description: string;
   readonly visibility: string;
@@ -5803,6 +5886,13 @@ export interface ErrorStatuses {
   readonly INTEGRATION_UNKNOWN: 404;
   /** The integration has no version of this number. */
   readonly VERSION_UNKNOWN: 404;
+  /**
+   * Public integrations are reviewed, and the operator has not approved this version: activate
+   * one that is approved.
+   */
+  readonly VERSION_UNAPPROVED: 409;
+  /** The version is active: activate another one, and refuse it then. */
+  readonly VERSION_ACTIVE: 409;
   /** The active version has no image of this path. */
   readonly IMAGE_UNKNOWN: 404;
   /** No installation of this id that the token may see. */

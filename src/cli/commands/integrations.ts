@@ -1,6 +1,6 @@
 /**
- * `annex integrations`, `versions` and `rollback`: what is published on a service, and which
- * version of it runs.
+ * `annex integrations`, `versions`, `rollback` and `review`: what is published on a service, which
+ * version of it runs, and which waits for the operator's approval.
  */
 import Type from 'typebox';
 import type { Annex } from '../../../packages/client/src/index.ts';
@@ -15,6 +15,7 @@ const INTEGRATION = {
   organization: Type.String(),
   visibility: Type.Enum(['private', 'unlisted', 'public']),
   version: Type.Integer({ description: 'The active version.' }),
+  waitingVersion: Type.Optional(Type.Integer()),
   createdAt: Type.String(),
   updatedAt: Type.String(),
 };
@@ -94,10 +95,16 @@ export const integrations: CommandGroup = {
   commands: [list, show, remove],
 };
 
+const REVIEW = Type.Object({
+  state: Type.Enum(['waiting', 'approved', 'refused', 'unreviewed']),
+  at: Type.String(),
+  reason: Type.Optional(Type.String()),
+});
 const VERSION = Type.Object({
   version: Type.Integer(),
   active: Type.Boolean(),
   createdAt: Type.String(),
+  review: Type.Optional(REVIEW),
 });
 
 /** The argument that names a version. */
@@ -117,12 +124,14 @@ export const versions: Command = defineCommand({
     output.list(
       { integration, items },
       ['VERSION', 'ACTIVE', 'PUBLISHED'],
-      ({ version, active, createdAt }) => [
+      ({ version, active, createdAt, review }) => [
         version,
-        active ? paint('green', 'active') : '',
+        active ? paint('green', 'active') : review && review.state !== 'approved' ? review.state : '',
         paint('dim', createdAt),
       ],
     );
+    for (const { version, review } of items)
+      if (review?.reason !== undefined) output.talk(`Version ${version} is refused: ${review.reason}`);
   },
 });
 
@@ -171,3 +180,59 @@ async function versionBefore(annex: Annex, integration: string, active: number):
     hint: `\`annex versions ${integration}\` lists them.`,
   });
 }
+
+export const review: Command = defineCommand({
+  name: 'review',
+  summary: 'approve or refuse a version of a public integration',
+  description: [
+    'For the operator of a service that runs with --marketplace reviewed. Lists the integrations with a version that waits. With --approve, the version becomes the active one, with the visibility of its manifest. With --refuse, its owner reads the reason, and the version is not activated.',
+  ],
+  arguments: {
+    integration: { help: 'name of the integration', optional: true },
+    version: { help: 'number of the version', optional: true, parse: versionNumber },
+  },
+  options: {
+    approve: { help: 'approve the version' },
+    refuse: { value: 'reason', help: 'refuse the version, with a reason for its owner' },
+  },
+  examples: [
+    { line: 'annex review', does: 'see which integrations have a version that waits' },
+    { line: 'annex review hello 3 --approve', does: 'let all organizations have version 3' },
+    {
+      line: "annex review hello 3 --refuse 'It fetches more hosts than it needs.'",
+      does: 'say why they may not',
+    },
+  ],
+  json: Type.Union([
+    Type.Object({ items: Type.Array(Type.Object(INTEGRATION)) }),
+    Type.Object({ integration: Type.String(), version: Type.Integer(), review: REVIEW }),
+  ]),
+  async run({ output, client, signal }, { integration, version, approve, refuse: reason }) {
+    const annex = await client();
+    if (integration === undefined) {
+      const items = await Array.fromAsync(annex.integrations.all({ review: 'waiting' }, { signal }));
+      output.list(
+        { items },
+        ['INTEGRATION', 'WAITS', 'ACTIVE', 'ORGANIZATION', 'TITLE'],
+        ({ name, waitingVersion, version: active, organization, title }) => [
+          paint('bold', name),
+          waitingVersion ?? '',
+          active,
+          organization,
+          title,
+        ],
+        'No version waits.',
+      );
+      return;
+    }
+    if (version === undefined) throw new UsageError('name the version, as `annex review hello 3`.');
+    if (approve === (reason !== undefined)) throw new UsageError('say either --approve or --refuse.');
+    const done =
+      reason === undefined
+        ? await annex.versions.approve(integration, version, { signal })
+        : await annex.versions.refuse(integration, version, { reason }, { signal });
+    output.result(done, () =>
+      output.line(`${integration}, version ${version}, is ${approve ? 'approved' : 'refused'}.`),
+    );
+  },
+});

@@ -64,6 +64,7 @@ export const publish: Command = defineCommand({
     Type.Object({
       integration: Type.String(),
       version: Type.Integer(),
+      waits: Type.Optional(Type.Object({ activeVersion: Type.Integer() })),
       files: Type.Integer(),
       bytes: Type.Integer(),
       warnings: Type.Array(PROBLEM),
@@ -82,15 +83,16 @@ export const publish: Command = defineCommand({
     const sent = uploadProgress(context, prepared.upload);
     const outcome = await publishUpload(annex, prepared, { secrets, overwriteSecrets, signal, sent });
     if (!outcome.ok) throw refusal(context, prepared, outcome.problems);
-    const { integration, version, problems: shown } = outcome;
+    const { integration, version, waits, problems: shown } = outcome;
     printProblems(shown, prepared.files, { line: (...pieces) => output.talk(...pieces) });
     const installation =
       input.install === undefined ? null : await installOnce(annex, integration, input.install, signal);
-    const value = { integration, version, files, bytes, installation };
+    const value = { integration, version, ...(waits && { waits }), files, bytes, installation };
     output.result(
       { ...value, warnings: shown.map((problem) => problemView(problem, prepared.files)) },
       () => {
         output.line(paint('green', 'published '), `${integration}, version ${version}`);
+        if (waits) output.line(waitingText(version, waits.activeVersion));
         if (installation === null) return;
         const { id, organization, publicEndpoint, isNew, status } = installation;
         output.line(`${isNew ? 'installed' : 'is installed'} for ${organization}: ${id}`);
@@ -100,6 +102,11 @@ export const publish: Command = defineCommand({
     );
   },
 });
+
+const waitingText = (version: number, active: number): string =>
+  `version ${version} waits for the operator's approval; ${
+    active === version ? 'your organization runs it meanwhile' : `version ${active} goes on`
+  }`;
 
 /** Prints the problems, and returns the failure that names their number. */
 function refusal(

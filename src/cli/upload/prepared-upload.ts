@@ -5,7 +5,7 @@
  */
 import { join, relative, resolve } from 'node:path';
 import Type, { type Static } from 'typebox';
-import { type Annex, AnnexError, type Checked } from '../../../packages/client/src/index.ts';
+import { type Annex, AnnexError, type Checked, type Published } from '../../../packages/client/src/index.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { CommandContext } from '../command.ts';
 import { Failure } from '../terminal/failure.ts';
@@ -180,12 +180,10 @@ interface PublishRequest {
 
 /** What became of a publish: a version with its warnings, or the problems that refused it. */
 export type PublishOutcome =
-  | {
+  | (Pick<Published, 'integration' | 'version' | 'waits'> & {
       readonly ok: true;
-      readonly integration: string;
-      readonly version: number;
       readonly problems: readonly Problem[];
-    }
+    })
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 export async function publishUpload(
@@ -200,13 +198,13 @@ export async function publishUpload(
   // Nothing is published, and the author sees the problems that the service has with the rest.
   if (own.some(isError)) return refused(isSent ? (await askService(annex, form(), signal)).problems : []);
   try {
-    const { integration, version, warnings } = await annex.integrations.publish(form(), {
+    const { warnings, ...published } = await annex.integrations.publish(form(), {
       signal,
       timeoutMs: UPLOAD_MS,
       retries: 0,
     });
     const problems = joinProblems(own, warnings as readonly Problem[], NONE_OPEN);
-    return { ok: true, integration, version, problems };
+    return { ok: true, ...published, problems };
   } catch (error) {
     return refused(refusalOf(error));
   }

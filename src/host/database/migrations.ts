@@ -8,6 +8,7 @@ import type { Migration } from 'kysely/migration';
 import {
   addAttemptReasons,
   addPortalGrants,
+  addReviews,
   addTokenColumns,
   addTokenParents,
   addWebhookHeaders,
@@ -42,6 +43,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '040-token-parents': { up: addTokenParents },
   '042-activity': { up: createActivity },
   '043-portal': { up: addPortalGrants },
+  '044-reviews': { up: addReviews },
 };
 
 /** The last migration of the development before the first release: it led to the same tables. */

@@ -538,6 +538,18 @@ export async function addTokenParents(db: Kysely<unknown>): Promise<void> {
 export const addPortalGrants = (db: Kysely<unknown>): Promise<void> =>
   db.schema.alterTable('tokens').addColumn('portal', 'text').execute();
 
+/** What the operator says of versions of public integrations. */
+export async function addReviews(db: Kysely<unknown>): Promise<void> {
+  const ofVersion = { review: 'text', reviewed_at: 'bigint', refusal: 'text' } as const;
+  for (const [name, type] of Object.entries(ofVersion))
+    await db.schema.alterTable('versions').addColumn(name, type).execute();
+  await db.schema.alterTable('integrations').addColumn('waiting_version', 'integer').execute();
+  await db.schema
+    .alterTable('integrations')
+    .addColumn('under_review', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+}
+
 /** Why a receiver had no answer (docs/contract/webhooks.md#outcomes). */
 export const addAttemptReasons = (db: Kysely<unknown>): Promise<void> =>
   db.schema.alterTable('delivery_attempts').addColumn('reason', 'text').execute();

@@ -10,13 +10,17 @@ import type { InstallationStatus, Selection } from '../../model/installation.ts'
 import type { EndpointLevel, Level } from '../../model/level.ts';
 import type { Visibility } from '../../model/manifest/visibility.ts';
 import type { TokenKind } from '../../model/principal.ts';
+import type { ReviewState } from '../../model/review.ts';
 import type { StoredKind } from '../../model/stored-value.ts';
 
 export interface Tables {
   integrations: {
     name: string;
     organization: string;
-    /** Copies from the active version's manifest, so that lists read no manifests. */
+    /**
+     * Copies from the active version's manifest, so that lists read no manifests. The visibility is
+     * an earlier one while that version waits for the operator's approval.
+     */
     visibility: Visibility;
     title: string;
     description: string;
@@ -29,6 +33,10 @@ export interface Tables {
     lowered_limits: Generated<string>;
     /** SHA-256 of the install link's token, in hexadecimal. */
     install_link_hash: string | null;
+    /** The newest version that waits for the operator's approval. */
+    waiting_version: number | null;
+    /** 1: it is, or has been, public while public integrations are reviewed. */
+    under_review: Generated<number>;
     created_at: number;
     updated_at: number;
   };
@@ -51,6 +59,11 @@ export interface Tables {
      * the code decides.
      */
     handled_events: string | null;
+    /** Null for a version that never had to be reviewed. */
+    review: ReviewState | null;
+    reviewed_at: number | null;
+    /** The operator's reason, of a refusal. */
+    refusal: string | null;
     created_at: number;
   };
   /** Icon, previews and other images of a version. */

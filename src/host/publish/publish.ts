@@ -34,7 +34,7 @@ import { createStackMapper } from '../bundle/source-map.ts';
 import { overwritesSecrets, type UploadForm } from '../bundle/upload-form.ts';
 import type { Launcher } from '../confinement/launch.ts';
 import type { VersionCode } from '../store/integrations/integration-rows.ts';
-import type { Publication, Registry } from '../store/integrations/registry.ts';
+import type { Publication, Published, Registry } from '../store/integrations/registry.ts';
 import type { Organizations } from '../store/organizations.ts';
 import { inspectExports, PROBLEMS_MAX, type Probe, probeProblem, requireOwnEnd } from './probe-check.ts';
 
@@ -67,7 +67,7 @@ interface Accepted {
 }
 
 export type Checking = (Accepted & { readonly scriptBytes: number }) | Refused;
-export type Publishing = (Accepted & { readonly version: number }) | Refused;
+export type Publishing = (Accepted & Pick<Published, 'version' | 'waits'>) | Refused;
 
 /** All that a publish stores, before it is stored. */
 type Examined = { readonly ok: true; readonly publication: Publication; readonly found: Found } | Refused;
@@ -265,8 +265,8 @@ export class Publisher {
     const stored = await this.#deps.registry.publish(publication, by);
     // Another organization took the name while this upload was being bundled.
     if (stored === undefined) return { ok: false, problems: [nameTaken(integration)] };
-    const { version, keptSecrets } = stored;
-    return { ok: true, integration, version, warnings: warningsOf(integration, keptSecrets, found) };
+    const { keptSecrets, ...published } = stored;
+    return { ok: true, integration, ...published, warnings: warningsOf(integration, keptSecrets, found) };
   }
 }
 

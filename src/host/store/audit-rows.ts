@@ -12,6 +12,7 @@ import type { Database } from '../database/tables.ts';
 /** The kinds of change: `noun.verb`. */
 export const AUDIT_ACTIONS = [
   ...(['integration.publish', 'integration.activate', 'integration.delete', 'integration.limits'] as const),
+  ...(['integration.approve', 'integration.refuse'] as const),
   ...(['integration.secrets', 'install-link.create', 'install-link.delete'] as const),
   ...(['installation.create', 'installation.edit', 'installation.pause', 'installation.resume'] as const),
   ...(['installation.delete', 'token.create', 'token.revoke', 'token.recover'] as const),

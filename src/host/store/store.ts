@@ -10,6 +10,7 @@
 import { join } from 'node:path';
 import type { Limits } from '../../limits.ts';
 import type { RandomBytes } from '../../model/identifiers.ts';
+import type { Marketplace } from '../../model/review.ts';
 import type { RuntimeTokenKeys } from '../../model/runtime-token-format.ts';
 import type { DatabaseState, Engine, IntegrityState } from '../database/engine.ts';
 import { GroupCommit } from '../database/group-commit.ts';
@@ -84,6 +85,8 @@ export interface StoreOptions extends SqliteEngineOptions {
   readonly webhookUrlRefusal?: WebhookUrlRefusal;
   /** When webhooks are disabled; never if absent. */
   readonly webhookRules?: DisablingRules;
+  /** Whether versions of public integrations wait for the operator's approval; not if absent. */
+  readonly marketplace?: Marketplace;
   /** Whether notices to the product have a receiver. */
   readonly hasNoticeReceiver?: boolean;
   /** Receives the progress of resealing after a key rotation. */

@@ -225,6 +225,16 @@ function stepsOf(annex: TestService, token: { id: string }, ids: Ids): Step[] {
       change: ['POST', `${URL_}/versions/1/activate`],
     },
     {
+      ...{ route: `POST ${ROUTE}/versions/{version}/approve`, action: 'integration.approve' },
+      refused: ['POST', `${URL_}/versions/99/approve`],
+      change: ['POST', `${URL_}/versions/2/approve`],
+    },
+    {
+      ...{ route: `POST ${ROUTE}/versions/{version}/refuse`, action: 'integration.refuse' },
+      refused: ['POST', `${URL_}/versions/1/refuse`, { json: {} }],
+      change: ['POST', `${URL_}/versions/1/refuse`, { json: { reason: 'hush-reason' } }],
+    },
+    {
       ...{ route: `PUT ${ROUTE}/limits`, action: 'integration.limits' },
       refused: ['PUT', `${URL_}/limits`, { json: { callCpuMs: -1 } }],
       change: ['PUT', `${URL_}/limits`, { json: { callCpuMs: 500 } }],

@@ -39,6 +39,8 @@ const TABLE: Record<string, string> = {
   'GET /v1/integrations/{name}/versions/{version}/source-map': '+F+-- FFFF',
   'GET /v1/integrations/{name}/versions/{version}/script': '+F+-- FFFF',
   'POST /v1/integrations/{name}/versions/{version}/activate': '+F+-- FFFF orders',
+  'POST /v1/integrations/{name}/versions/{version}/approve': '+FFFF FFFF refused',
+  'POST /v1/integrations/{name}/versions/{version}/refuse': '+FFFF FFFF refused',
   'GET /v1/integrations/{name}/limits': '+F+-- FFFF',
   'PUT /v1/integrations/{name}/limits': '+FFFF FFFF refused',
   'DELETE /v1/integrations/{name}/limits': '+FFFF FFFF refused',

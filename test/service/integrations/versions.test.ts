@@ -52,6 +52,37 @@ test('an older version can be activated again', async () => {
   expect(await (await fetch(endpoint)).text()).toBe('1 1');
 });
 
+test('a version of a public integration runs for others once it is approved, where they are reviewed', async () => {
+  const annex = await startTestService({ flags: ['--marketplace', 'reviewed'] });
+  const json = { kind: 'organization', organization: 'acme' };
+  const token = String((await annex.api('POST', '/v1/tokens', { json })).body['token']);
+  const publish = async (version: number) =>
+    (await annex.tryPublish('steady', { 'index.js': answering(version) }, '', token)).body;
+  const order = (what: string, sent = {}) =>
+    annex.api('POST', `/v1/integrations/steady/versions/${what}`, sent);
+  expect(await publish(1)).toMatchObject({ version: 1, waits: { activeVersion: 1 } });
+  const own = await annex.install('steady', 'acme');
+  expect(await (await fetch(own.endpoint)).text()).toBe('1 1');
+  await order('1/approve');
+  const other = await annex.install('steady');
+  expect(await publish(2)).toMatchObject({ version: 2, waits: { activeVersion: 1 } });
+  const refused = await order('2/activate', { token });
+  expect([refused.status, refused.body]).toMatchObject([409, { error: { code: 'VERSION_UNAPPROVED' } }]);
+  expect(await (await fetch(other.endpoint)).text()).toBe('1 1');
+  const waiting = await annex.api('GET', '/v1/integrations?review=waiting', { token });
+  expect(waiting.body['items']).toMatchObject([{ name: 'steady', version: 1, waitingVersion: 2 }]);
+  const reason = '<script>alert(1)</script>';
+  await order('2/refuse', { json: { reason } });
+  const { body } = await annex.api('GET', '/v1/integrations/steady/versions', { token });
+  expect(body['items']).toMatchObject([
+    { version: 2, active: false, review: { state: 'refused', reason } },
+    { version: 1, active: true, review: { state: 'approved' } },
+  ]);
+  expect((await order('2/refuse', { json: { reason: 'x'.repeat(1_001) } })).status).toBe(400);
+  expect((await order('2/approve')).body).toMatchObject({ review: { state: 'approved' } });
+  expect(await (await fetch(other.endpoint)).text()).toBe('2 2');
+});
+
 test('a broken publish changes nothing', async () => {
   const annex = await startTestService();
   await annex.publish('steady', { 'index.js': answering(1) });

@@ -11,7 +11,9 @@ import { Installations } from '../../../src/host/store/installations/installatio
 import { type LogLine, Logs } from '../../../src/host/store/logs.ts';
 import { Vault } from '../../../src/host/store/vault/vault.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
+import type { Actor } from '../../../src/model/actor.ts';
 import { wholeInstallation } from '../../../src/model/installation.ts';
+import type { Marketplace } from '../../../src/model/review.ts';
 import { NO_NOTICES, registryOver } from '../../support/store/targets.ts';
 import { CLOCK, OPERATOR, ORIGINS, published, temporaryFolder } from '../../support/store/temporary-store.ts';
 import { IS_POSTGRES, openTestDatabase } from '../../support/store/test-engine.ts';
@@ -20,16 +22,17 @@ const NO_SECRETS: ReadonlyMap<string, string> = new Map();
 const NOBODY = 'a'.repeat(32);
 
 describe(IS_POSTGRES ? 'postgres' : 'sqlite', () => {
-  const open = async (limits = {}) => {
+  const open = async (limits = {}, marketplace: Marketplace = 'open') => {
     const database = await openTestDatabase(await temporaryFolder());
     onTestFinished(() => database.destroy());
     const vault = new Vault([randomBytes(32)], randomBytes);
     const parts = { vault, wallNow: () => CLOCK.now, randomBytes };
     const auditIds = new Sequence(randomBytes);
-    const { registry, targets, changes } = registryOver(database, vault);
+    const { registry, targets, changes } = registryOver(database, vault, marketplace);
     const changed = (id: string, organization: string) => void changes.emit('installation', id, organization);
     return {
       database,
+      vault,
       registry,
       targets,
       installations: new Installations({
@@ -281,6 +284,133 @@ describe(IS_POSTGRES ? 'postgres' : 'sqlite', () => {
       code: 'INTEGRATION_UNKNOWN',
     });
     expect(await registry.integration('hello')).toMatchObject({ activeVersion: 1 });
+  });
+
+  describe('review', () => {
+    const AUTHOR: Actor = {
+      ...OPERATOR,
+      principal: { kind: 'organization', tokenId: 'tok_author', organization: 'acme' },
+    };
+    /** A marketplace that is reviewed, and what its tests do in it. */
+    const reviewed = async () => {
+      const opened = await open({}, 'reviewed');
+      const { registry } = opened;
+      const publish = (visibility: string, by = AUTHOR, over = registry) =>
+        over.publish(
+          { manifest: published({ visibility }), script: '', sourceMap: '{}', secrets: NO_SECRETS },
+          by,
+        );
+      const approve = (number: number) => registry.approve('hello', number, OPERATOR);
+      const states = async () =>
+        (await registry.versions({ integration: 'hello', limit: 9 })).items.map(
+          ({ number, review }) => `${number} ${review?.state}`,
+        );
+      const now = async () => {
+        const { visibility, activeVersion, waitingVersion } = (await registry.integration('hello')) ?? {};
+        return [visibility, activeVersion, waitingVersion];
+      };
+      const activate = (number: number) => registry.activate('hello', number, AUTHOR);
+      return { ...opened, publish, approve, states, now, activate };
+    };
+    const UNAPPROVED = { code: 'VERSION_UNAPPROVED' };
+
+    test('lets an organization try what waits by itself, and shows it to others once it is approved', async () => {
+      const { registry, publish, approve, now, installations } = await reviewed();
+      expect(await publish('public')).toMatchObject({ version: 1, waits: { activeVersion: 1 } });
+      expect(await now()).toEqual(['private', 1, 1]);
+      await installed(installations);
+      await expect(installed(installations, 'hello', 'other')).rejects.toMatchObject({
+        code: 'INSTALLATION_FORBIDDEN',
+      });
+      expect(await approve(1)).toMatchObject({ review: { state: 'approved', at: CLOCK.now } });
+      expect(await now()).toEqual(['public', 1, undefined]);
+      await installed(installations, 'hello', 'other');
+      expect(await publish('public')).toMatchObject({ version: 2, waits: { activeVersion: 1 } });
+      expect(await now()).toEqual(['public', 1, 2]);
+      const waiting = { isWaiting: true, limit: 9 };
+      expect((await registry.integrations(waiting)).items).toMatchObject([{ name: 'hello' }]);
+      expect((await registry.integrations({ ...waiting, visibleTo: 'other' })).items).toEqual([]);
+      await approve(2);
+      await approve(2);
+      expect(await now()).toEqual(['public', 2, undefined]);
+    });
+
+    test('asks nothing of the operator, of a private and of an unlisted integration', async () => {
+      const { publish, now, states } = await reviewed();
+      expect(await publish('private')).not.toHaveProperty('waits');
+      expect(await publish('unlisted')).not.toHaveProperty('waits');
+      expect(await now()).toEqual(['unlisted', 2, undefined]);
+      await publish('public');
+      expect(await now()).toEqual(['unlisted', 3, 3]);
+      expect(await publish('public', OPERATOR)).not.toHaveProperty('waits');
+      expect(await now()).toEqual(['public', 4, undefined]);
+      expect(await states()).toEqual(['4 approved', '3 unreviewed', '2 unreviewed', '1 unreviewed']);
+    });
+
+    test('leaves what was public before it as it is, with its versions', async () => {
+      const { database, vault, publish, now, activate } = await reviewed();
+      const { registry: before } = registryOver(database, vault);
+      for (let i = 0; i < 2; i += 1) await publish('public', AUTHOR, before);
+      expect(await now()).toEqual(['public', 2, undefined]);
+      await publish('public');
+      expect(await now()).toEqual(['public', 2, 3]);
+      await activate(1);
+      expect(await now()).toEqual(['public', 1, 3]);
+      await expect(activate(3)).rejects.toMatchObject(UNAPPROVED);
+    });
+
+    test('refuses with a reason, also what it had approved, but not what runs', async () => {
+      const { registry, publish, approve, states, now, activate } = await reviewed();
+      const refuse = (number: number) => registry.refuse('hello', number, 'No.', OPERATOR);
+      await publish('public');
+      expect(await refuse(1)).toMatchObject({ review: { state: 'refused', reason: 'No.' } });
+      expect(await now()).toEqual(['private', 1, undefined]);
+      await publish('public');
+      await approve(2);
+      await expect(refuse(2)).rejects.toMatchObject({ code: 'VERSION_ACTIVE' });
+      await publish('public');
+      await approve(3);
+      await activate(2);
+      await refuse(3);
+      await refuse(3);
+      await expect(activate(3)).rejects.toMatchObject(UNAPPROVED);
+      expect(await states()).toEqual(['3 refused', '2 approved', '1 refused']);
+    });
+
+    test('approves the version that was looked at, also while a newer one is published', async () => {
+      const { publish, approve, now, states } = await reviewed();
+      await publish('public');
+      await Promise.all([approve(1), publish('public')]);
+      expect([await now(), await states()]).toEqual([
+        ['public', 1, 2],
+        ['2 waiting', '1 approved'],
+      ]);
+    });
+
+    // Attack: an author has harmless code approved, and then swaps it.
+    test('attack: no version that is not approved runs for others, by whatever way it came', async () => {
+      const { registry, publish, approve, now, activate, states } = await reviewed();
+      await publish('private');
+      await publish('public');
+      await approve(2);
+      await expect(activate(1)).rejects.toMatchObject(UNAPPROVED);
+      for (const visibility of ['public', 'private', 'unlisted']) await publish(visibility);
+      for (const number of [3, 4, 5]) await expect(activate(number)).rejects.toMatchObject(UNAPPROVED);
+      expect(await now()).toEqual(['public', 2, 5]);
+      // Also after it is private again: other organizations have it installed.
+      await approve(4);
+      expect(await now()).toEqual(['private', 4, 5]);
+      await publish('private');
+      await expect(activate(6)).rejects.toMatchObject(UNAPPROVED);
+      await activate(2);
+      expect(await now()).toEqual(['public', 2, 6]);
+      expect(await states()).toEqual([
+        ...['6 waiting', '5 waiting', '4 approved', '3 unreviewed', '2 approved', '1 unreviewed'],
+      ]);
+      await registry.delete({ name: 'hello', organization: 'acme' }, { cascade: true }, AUTHOR);
+      await publish('public');
+      expect(await now()).toEqual(['private', 7, 7]);
+    });
   });
 
   describe('installing', () => {

@@ -24,7 +24,7 @@ const TASKS = [
     file: 'publish.md',
     title: 'Publish it',
     about: 'Versions of an integration, and the secrets of its code.',
-    commands: ['publish', 'integrations', 'versions', 'rollback', 'source-map', 'secrets'],
+    commands: ['publish', 'integrations', 'versions', 'rollback', 'review', 'source-map', 'secrets'],
   },
   {
     file: 'observe.md',

@@ -13,6 +13,7 @@ import type { Vault } from '../../../src/host/store/vault/vault.ts';
 import { type OpenTargets, openTargets } from '../../../src/host/targets/open-targets.ts';
 import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { RETRY_SCHEDULES } from '../../../src/model/retry-schedule.ts';
+import type { Marketplace } from '../../../src/model/review.ts';
 import { CLOCK, ORIGINS } from './temporary-store.ts';
 
 const OPTIONS = {
@@ -33,11 +34,12 @@ export function targetsOf(store: Store): OpenTargets {
 export const NO_NOTICES = { write: async () => [], written: () => undefined };
 
 /** A registry on a database, with the targets layer over it and its change notices. */
-export function registryOver(database: Database, vault: Vault) {
+export function registryOver(database: Database, vault: Vault, marketplace: Marketplace = 'open') {
   const changes: StoreChanges = new EventEmitter();
   const changed = (integration: string) => void changes.emit('integration', integration);
   const registry = new Registry({
     ...{ database, vault, randomBytes, changed, versionChanged: changed },
+    marketplace,
     ...{ limits: DEFAULT_LIMITS, wallNow: OPTIONS.wallNow, auditIds: new Sequence(randomBytes) },
     removed: () => undefined,
     backlog: { change: () => undefined },

@@ -40,6 +40,9 @@ export const Place = Type.String({
   pattern: PLACE_ID.source,
 });
 
+/** Text for people without control characters, beside which other text could be forged. */
+export const NO_CONTROLS = '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$';
+
 /** For a path without query parameters: an unknown parameter is refused, not ignored. */
 export const NoQuery = Type.Object({}, { additionalProperties: false });
 

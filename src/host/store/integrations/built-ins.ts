@@ -68,6 +68,7 @@ export async function moveAside(
     .updateTable('integrations')
     .set({ organization, endpoint_key: endpointKey, sealed_signing_secret: sealedSigningSecret })
     .set({ lowered_limits: '{}', install_link_hash: null, created_at: now })
+    .set({ waiting_version: null, under_review: 0 })
     .where('name', '=', name)
     .execute();
   const secret = vault.open(integrationSecretPlace(name), row.sealed_signing_secret);

@@ -7,6 +7,7 @@ import type { Selectable } from 'kysely';
 import type { PublishedManifest } from '../../../model/manifest/manifest.ts';
 import { storedManifest } from '../../../model/manifest/stored-manifest.ts';
 import type { Visibility } from '../../../model/manifest/visibility.ts';
+import type { Placement, Review, ReviewState } from '../../../model/review.ts';
 import { announce } from '../../database/notices.ts';
 import { type Page, type PageRequest, page } from '../../database/page.ts';
 import type { Database, Tables } from '../../database/tables.ts';
@@ -23,6 +24,9 @@ export interface Integration {
   readonly description: string;
   readonly activeVersion: number;
   readonly latestVersion: number;
+  /** The newest version that waits for the operator's approval, if one does. */
+  readonly waitingVersion: number | undefined;
+  readonly isUnderReview: boolean;
   readonly hasInstallLink: boolean;
   /** Key of its own endpoint. */
   readonly endpointKey: string;
@@ -36,6 +40,8 @@ export interface Version {
   readonly number: number;
   readonly manifest: PublishedManifest;
   readonly createdAt: number;
+  /** Absent if it never had to be reviewed. */
+  readonly review?: Review;
 }
 
 /** Where an integration's signing secret is sealed. */
@@ -66,20 +72,28 @@ export async function readIntegration(database: Database, name: string): Promise
   return row && integrationOf(row);
 }
 
+export interface IntegrationsQuery extends PageRequest {
+  readonly visibleTo?: string | undefined;
+  readonly isWaiting?: boolean | undefined;
+}
+
 /**
  * Sorted by name. With `visibleTo`, only integrations that belong to that organization or are
- * public.
+ * public. With `isWaiting`, only those with a version that waits for approval, and of them only
+ * those that belong to it.
  */
 export async function listIntegrations(
   database: Database,
-  { visibleTo, cursor, limit }: PageRequest & { readonly visibleTo?: string | undefined },
+  { visibleTo, isWaiting = false, cursor, limit }: IntegrationsQuery,
 ): Promise<Page<Integration>> {
   let query = database.selectFrom('integrations').selectAll();
   if (visibleTo !== undefined) {
-    query = query.where((where) =>
-      where.or([where('organization', '=', visibleTo), where('visibility', '=', 'public')]),
-    );
+    query = query.where((where) => {
+      const own = where('organization', '=', visibleTo);
+      return isWaiting ? own : where.or([own, where('visibility', '=', 'public')]);
+    });
   }
+  if (isWaiting) query = query.where('waiting_version', 'is not', null);
   if (cursor !== undefined) query = query.where('name', '>', cursor);
   const rows = await query
     .orderBy('name')
@@ -95,8 +109,8 @@ export interface NewIntegration {
 }
 
 /**
- * Takes the integration's next version number and makes it the active one; creates the integration
- * if the name is free. One statement takes the number, so concurrent publishes get consecutive
+ * Takes the integration's next version number and places it; creates the integration if the name is
+ * free. One statement takes the number, so concurrent publishes get consecutive
  * ones. Under the name of a deleted integration the numbers continue. Attack: to take over a
  * deleted name and be run with the former owner's code, which cells cache by name and number.
  *
@@ -106,10 +120,10 @@ export async function takeNextVersion(
   database: Database,
   manifest: PublishedManifest,
   now: number,
-  { sealedSigningSecret, endpointKey }: NewIntegration,
+  { sealedSigningSecret, endpointKey, ...placement }: NewIntegration & Placement,
 ): Promise<number | undefined> {
   const { name, organization } = manifest;
-  const texts = textsOf(manifest);
+  const texts = textsOf(manifest, placement);
   if (await isNearlyTaken(database, name, organization)) return undefined;
   const latest_version = await lastVersionBefore(database, name);
   await database
@@ -130,12 +144,10 @@ export async function takeNextVersion(
   // Attack: to publish over another organization's integration. The owner is part of the condition.
   const taken = await database
     .updateTable('integrations')
-    .set((row) => ({
-      ...texts,
-      latest_version: row('latest_version', '+', 1),
-      active_version: row('latest_version', '+', 1),
-      updated_at: now,
-    }))
+    .set((row) => ({ latest_version: row('latest_version', '+', 1) }))
+    .$if(placement.isActive, (update) =>
+      update.set((row) => ({ ...texts, active_version: row('latest_version', '+', 1), updated_at: now })),
+    )
     .where('name', '=', name)
     .where('organization', '=', organization)
     .returning('latest_version')
@@ -182,6 +194,7 @@ export async function insertVersion(database: Database, version: Version & Versi
       script: version.script,
       source_map: version.sourceMap,
       handled_events: version.handles === undefined ? null : JSON.stringify(version.handles),
+      ...reviewColumns(version.review),
       created_at: version.createdAt,
     })
     .execute();
@@ -194,11 +207,11 @@ export async function readVersion(
 ): Promise<Version | undefined> {
   const row = await database
     .selectFrom('versions')
-    .select(['number', 'manifest', 'created_at'])
+    .select(['number', 'manifest', 'created_at', ...REVIEW_COLUMNS])
     .where('integration', '=', integration)
     .where('number', '=', number)
     .executeTakeFirst();
-  return row && versionIn(integration, { ...row, createdAt: row.created_at });
+  return row && { ...versionIn(integration, { ...row, createdAt: row.created_at }), ...reviewOf(row) };
 }
 
 /**
@@ -268,7 +281,7 @@ export async function listVersions(
 ): Promise<Page<Omit<Version, 'manifest'>>> {
   let query = database
     .selectFrom('versions')
-    .select(['number', 'created_at'])
+    .select(['number', 'created_at', ...REVIEW_COLUMNS])
     .where('integration', '=', integration);
   if (cursor !== undefined) query = query.where('number', '<', Number(cursor));
   const rows = await query
@@ -279,16 +292,84 @@ export async function listVersions(
     rows,
     limit,
     (row) => String(row.number),
-    (row) => ({ number: row.number, createdAt: row.created_at }),
+    (row) => ({ number: row.number, createdAt: row.created_at, ...reviewOf(row) }),
   );
 }
 
 /** Makes an existing version the active one. */
-export async function activateVersion(database: Database, version: Version, now: number): Promise<void> {
+export async function activateVersion(
+  database: Database,
+  { manifest, number }: Version,
+  placement: Omit<Placement, 'isActive'>,
+  now: number,
+): Promise<void> {
   await database
     .updateTable('integrations')
-    .set({ ...textsOf(version.manifest), active_version: version.number, updated_at: now })
-    .where('name', '=', version.manifest.name)
+    .set({ ...textsOf(manifest, placement), active_version: number, updated_at: now })
+    .where('name', '=', manifest.name)
+    .execute();
+}
+
+const REVIEW_COLUMNS = ['review', 'reviewed_at', 'refusal'] as const;
+type ReviewColumns = Pick<Selectable<Tables['versions']>, (typeof REVIEW_COLUMNS)[number]>;
+
+const reviewColumns = (review: Review | undefined): ReviewColumns => ({
+  ...{ review: review?.state ?? null, reviewed_at: review?.at ?? null, refusal: review?.reason ?? null },
+});
+
+const reviewOf = ({ review: state, reviewed_at: at, refusal }: ReviewColumns): Pick<Version, 'review'> =>
+  state === null ? {} : { review: { state, at: at ?? 0, ...(refusal !== null && { reason: refusal }) } };
+
+/** Says of a version what the operator did. */
+export async function writeReview(
+  database: Database,
+  { number, manifest }: Version,
+  review: Review,
+): Promise<void> {
+  await database
+    .updateTable('versions')
+    .set(reviewColumns(review))
+    .where('integration', '=', manifest.name)
+    .where('number', '=', number)
+    .execute();
+}
+
+/**
+ * Versions are passed over that a version which was approved has overtaken: earlier ones that wait,
+ * and where the integration becomes public with it, those that never had to be reviewed, too.
+ * Attack: a private version that nobody looked at is activated when other organizations have
+ * installed the approved one.
+ */
+export async function passOver(
+  database: Database,
+  integration: string,
+  { number, becomesPublic, now }: { number: number; becomesPublic: boolean; now: number },
+): Promise<void> {
+  await database
+    .updateTable('versions')
+    .set(reviewColumns({ state: 'unreviewed' satisfies ReviewState, at: now }))
+    .where('integration', '=', integration)
+    .where('number', '<>', number)
+    .where((where) =>
+      where.or([
+        where.and([where('review', '=', 'waiting'), where('number', '<', number)]),
+        ...(becomesPublic ? [where('review', 'is', null)] : []),
+      ]),
+    )
+    .execute();
+}
+
+/** Notes at the integration which of its versions waits, so that lists read no versions. */
+export async function noteWaiting(database: Database, integration: string): Promise<void> {
+  await database
+    .updateTable('integrations')
+    .set(({ selectFrom }) => ({
+      waiting_version: selectFrom('versions')
+        .select(({ fn }) => fn.max('number').as('newest'))
+        .where('integration', '=', integration)
+        .where('review', '=', 'waiting'),
+    }))
+    .where('name', '=', integration)
     .execute();
 }
 
@@ -308,11 +389,10 @@ export async function readCode(
   return row?.[column];
 }
 
-const textsOf = ({ visibility, title, description }: PublishedManifest) => ({
-  visibility,
-  title,
-  description,
-});
+const textsOf = (
+  { title, description }: PublishedManifest,
+  { visibility, isUnderReview }: Omit<Placement, 'isActive'>,
+) => ({ visibility, title, description, under_review: isUnderReview ? 1 : 0 });
 
 const integrationOf = (row: Selectable<Tables['integrations']>): Integration => ({
   name: row.name,
@@ -322,6 +402,8 @@ const integrationOf = (row: Selectable<Tables['integrations']>): Integration => 
   description: row.description,
   activeVersion: row.active_version,
   latestVersion: row.latest_version,
+  waitingVersion: row.waiting_version ?? undefined,
+  isUnderReview: row.under_review === 1,
   hasInstallLink: row.install_link_hash !== null,
   endpointKey: row.endpoint_key,
   createdAt: row.created_at,

@@ -6,6 +6,7 @@
  * has one owner is enforced here, inside the transaction.
  */
 
+import { AnnexError } from '../../../errors.ts';
 import type { Limits } from '../../../limits.ts';
 import type { Actor } from '../../../model/actor.ts';
 import {
@@ -17,7 +18,15 @@ import {
 import type { LoweredLimits } from '../../../model/lowered-limits.ts';
 import type { PublishedManifest } from '../../../model/manifest/manifest.ts';
 import { mayPublish, mayShadow } from '../../../model/principal.ts';
-import type { ProductNotice } from '../../../model/product-notice.ts';
+import type { NoticeType, ProductNotice } from '../../../model/product-notice.ts';
+import {
+  isApproved,
+  isReviewed,
+  type Marketplace,
+  type Placement,
+  placeActivated,
+  placePublished,
+} from '../../../model/review.ts';
 import { unknownIntegration, unknownVersion } from '../../../model/unknown-name-errors.ts';
 import { lock } from '../../database/locks.ts';
 import { announce } from '../../database/notices.ts';
@@ -36,12 +45,15 @@ import {
   activateVersion,
   announceVersion,
   type Integration,
+  type IntegrationsQuery,
   insertImages,
   insertVersion,
   integrationLock,
   integrationSecretPlace,
   listIntegrations,
   listVersions,
+  noteWaiting,
+  passOver,
   readCode,
   readImageRow,
   readIntegration,
@@ -51,6 +63,7 @@ import {
   takeNextVersion,
   type Version,
   type VersionCode,
+  writeReview,
 } from './integration-rows.ts';
 import { readLoweredLimits, writeLoweredLimits } from './limit-rows.ts';
 import { pruneVersions } from './removal-rows.ts';
@@ -61,6 +74,8 @@ export interface RegistryDeps {
   readonly database: Database;
   readonly vault: Vault;
   readonly limits: Limits;
+  /** `open` if absent. */
+  readonly marketplace?: Marketplace;
   /** Counts pending deliveries. */
   readonly backlog: { change(by: number): void };
   readonly deliveryFeed: CanceledTaskFeed;
@@ -96,12 +111,24 @@ export interface Published {
   readonly version: number;
   /** Secrets that keep a stored value although the publication has a different one. */
   readonly keptSecrets: readonly string[];
+  /** Set where the version waits for the operator's approval. */
+  readonly waits?: {
+    /** The version that runs meanwhile: the active one. */
+    readonly activeVersion: number;
+  };
+}
+
+/** What a change does in its transaction, beside its audit entry. */
+interface VersionChange {
+  readonly action: 'integration.activate' | 'integration.approve' | 'integration.refuse';
+  readonly notice?: NoticeType;
 }
 
 const noticeOfVersion = (
-  { name: integration, organization }: PublishedManifest,
+  type: NoticeType,
+  { name: integration, organization }: Pick<PublishedManifest, 'name' | 'organization'>,
   version: number,
-): ProductNotice => ({ type: 'integration.published', organization, integration, details: { version } });
+): ProductNotice => ({ type, organization, integration, details: { version } });
 
 export class Registry {
   readonly #deps: RegistryDeps;
@@ -111,7 +138,8 @@ export class Registry {
   }
 
   /**
-   * Stores a new version and makes it the active one; the first publish creates the integration.
+   * Stores a new version and makes it the active one, unless it waits for the operator's approval;
+   * the first publish creates the integration.
    * Prunes the oldest versions beyond `versionsPerIntegration`. A built-in integration of that name
    * gets another one, with its installations (`moveAside`).
    *
@@ -136,27 +164,50 @@ export class Registry {
         before?.organization === BUILT_IN_ORGANIZATION && before.organization !== organization;
       if (isBuiltIn && mayShadow(by.principal, manifest.visibility))
         await moveAside(transaction, vault, name, { ...fresh, organization, now });
-      const taken = await takeNextVersion(transaction, manifest, now, fresh);
+      const placement = this.#placed(isBuiltIn ? undefined : before, manifest, by);
+      const taken = await takeNextVersion(transaction, manifest, now, { ...fresh, ...placement });
       if (taken === undefined) return undefined;
-      await insertVersion(transaction, { number: taken, manifest, ...code, createdAt: now });
+      const review = placement.review && { state: placement.review, at: now };
+      await insertVersion(transaction, {
+        ...{ number: taken, manifest, ...code, createdAt: now },
+        ...(review && { review }),
+      });
       await insertImages(transaction, { integration: name, number: taken }, images);
       const keptSecrets = await storeSecrets(transaction, vault, { integration: name, values: secrets, now });
       const details = { version: taken };
       const entry = { action: 'integration.publish', organization, integration: name, details } as const;
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
-      await changeVersion(transaction, manifest, { before: before?.activeVersion, now });
+      if (placement.isActive)
+        await changeVersion(transaction, manifest, { before: before?.activeVersion, now });
       const kept = before === undefined ? [taken] : [taken, before.activeVersion];
       await pruneVersions(transaction, name, { max: limits.versionsPerIntegration, kept });
+      await settleReviews(transaction, { name, before, number: taken, placement, now });
       await announceVersion(transaction, name);
+      const waits = placement.review === 'waiting' && {
+        activeVersion: placement.isActive ? taken : (before?.activeVersion ?? taken),
+      };
+      const types: NoticeType[] = [
+        ...(placement.isActive ? (['integration.published'] as const) : []),
+        ...(waits ? (['integration.submitted'] as const) : []),
+      ];
       // Those that come with Annex are published by itself.
-      const told = organization === BUILT_IN_ORGANIZATION ? [] : [noticeOfVersion(manifest, taken)];
-      return { version: taken, keptSecrets, told: await productNotices.write(transaction, told, now) };
+      const notices = organization === BUILT_IN_ORGANIZATION ? [] : types;
+      const told = notices.map((type) => noticeOfVersion(type, manifest, taken));
+      return {
+        ...{ version: taken, keptSecrets, ...(waits && { waits }) },
+        told: await productNotices.write(transaction, told, now),
+      };
     });
     this.#deps.versionChanged(name);
     if (done === undefined) return undefined;
     const { told, ...published } = done;
     productNotices.written(told);
     return published;
+  }
+
+  #placed(before: Integration | undefined, { visibility }: PublishedManifest, by: Actor): Placement {
+    if (this.#deps.marketplace === 'reviewed') return placePublished(before, visibility, by.principal);
+    return { isActive: true, visibility, isUnderReview: before?.isUnderReview ?? false };
   }
 
   integration(name: string): Promise<Integration | undefined> {
@@ -182,7 +233,7 @@ export class Registry {
   }
 
   /** Sorted by name; with `visibleTo`, only integrations that this organization can see. */
-  integrations(query: PageRequest & { readonly visibleTo?: string | undefined }): Promise<Page<Integration>> {
+  integrations(query: IntegrationsQuery): Promise<Page<Integration>> {
     return listIntegrations(this.#deps.database, query);
   }
 
@@ -210,29 +261,105 @@ export class Registry {
    * active already. Installations keep their status, also if the version requires other settings;
    * their next edit is checked against it.
    *
-   * @throws `INTEGRATION_UNKNOWN`, `VERSION_UNKNOWN`
+   * @throws `INTEGRATION_UNKNOWN`, `VERSION_UNKNOWN`, `VERSION_UNAPPROVED`
    */
   async activate(integration: string, number: number, by: Actor): Promise<void> {
-    const { database, wallNow, auditIds } = this.#deps;
+    await this.#changeVersion(integration, number, by, async (transaction, before, version, now) => {
+      if (before.activeVersion === number) return undefined;
+      const { visibility: wanted } = version.manifest;
+      const placement =
+        this.#deps.marketplace === 'reviewed'
+          ? placeActivated(before, { number, wanted, review: version.review })
+          : { visibility: wanted, isUnderReview: before.isUnderReview };
+      await activateVersion(transaction, version, placement, now);
+      await changeVersion(transaction, version.manifest, { before: before.activeVersion, now });
+      return { action: 'integration.activate' };
+    });
+  }
+
+  /**
+   * Approves a version: it becomes the active one, with the visibility of its manifest. Does
+   * nothing if it is approved already.
+   *
+   * @throws `INTEGRATION_UNKNOWN`, `VERSION_UNKNOWN`
+   */
+  async approve(integration: string, number: number, by: Actor): Promise<Version> {
+    return this.#changeVersion(integration, number, by, async (transaction, before, version, now) => {
+      if (version.review?.state === 'approved') return undefined;
+      const { visibility } = version.manifest;
+      const isUnderReview = isReviewed(before) || visibility === 'public';
+      const placement = { isActive: true, visibility, isUnderReview, review: 'approved' } as const;
+      await writeReview(transaction, version, { state: 'approved', at: now });
+      await activateVersion(transaction, version, placement, now);
+      await settleReviews(transaction, { name: integration, before, number, placement, now });
+      if (before.activeVersion !== number)
+        await changeVersion(transaction, version.manifest, { before: before.activeVersion, now });
+      return { action: 'integration.approve', notice: 'integration.approved' };
+    });
+  }
+
+  /**
+   * Refuses a version. An approved one is refused as well, so that it is not activated again. Does
+   * nothing if it was refused for the same reason.
+   *
+   * @throws `INTEGRATION_UNKNOWN`, `VERSION_UNKNOWN`
+   * @throws `VERSION_ACTIVE` if it runs, unless it waits and so runs for nobody but its owner
+   */
+  async refuse(integration: string, number: number, reason: string, by: Actor): Promise<Version> {
+    return this.#changeVersion(integration, number, by, async (transaction, before, version, now) => {
+      const { review } = version;
+      if (review?.state === 'refused' && review.reason === reason) return undefined;
+      if (before.activeVersion === number && (isApproved(review) || isReviewed(before)))
+        throw new AnnexError('VERSION_ACTIVE', `Version ${number} of "${integration}" is the active one.`);
+      await writeReview(transaction, version, { state: 'refused', at: now, reason });
+      await noteWaiting(transaction, integration);
+      return { action: 'integration.refuse', notice: 'integration.refused' };
+    });
+  }
+
+  /**
+   * Changes a version under the lock of its integration, with an audit entry and a notice.
+   *
+   * @param change undefined where there is nothing to change
+   * @returns the version as it is afterwards
+   */
+  async #changeVersion(
+    integration: string,
+    number: number,
+    by: Actor,
+    change: (
+      transaction: Database,
+      before: Integration,
+      version: Version,
+      now: number,
+    ) => Promise<VersionChange | undefined>,
+  ): Promise<Version> {
+    const { database, wallNow, auditIds, productNotices } = this.#deps;
     const now = wallNow();
-    await inTransaction(database, async (transaction) => {
+    const { version, told } = await inTransaction(database, async (transaction) => {
       await lock(transaction, integrationLock(integration));
       const before = await readIntegration(transaction, integration);
       // The name may belong to another organization since the route authorized the caller.
       if (before === undefined || !mayPublish(by.principal, before.organization))
         throw unknownIntegration(integration);
-      const version = await readVersion(transaction, integration, number);
-      if (version === undefined) throw unknownVersion(integration, number);
-      if (before.activeVersion === number) return;
-      await activateVersion(transaction, version, now);
-      await changeVersion(transaction, version.manifest, { before: before.activeVersion, now });
-      const { organization } = version.manifest;
-      const details = { version: number };
-      const entry = { action: 'integration.activate', organization, integration, details } as const;
+      const found = await readVersion(transaction, integration, number);
+      if (found === undefined) throw unknownVersion(integration, number);
+      const changed = await change(transaction, before, found, now);
+      if (changed === undefined) return { version: found, told: [] };
+      const { action, notice } = changed;
+      const { organization } = found.manifest;
+      const entry = { action, organization, integration, details: { version: number } };
       await insertAudit(transaction, { id: auditIds.next(now), at: now, by, entry });
       await announceVersion(transaction, integration);
+      const notices = notice === undefined ? [] : [noticeOfVersion(notice, found.manifest, number)];
+      return {
+        version: (await readVersion(transaction, integration, number)) ?? found,
+        told: await productNotices.write(transaction, notices, now),
+      };
     });
     this.#deps.versionChanged(integration);
+    productNotices.written(told);
+    return version;
   }
 
   /** Limits that are lowered for an integration; undefined if there is no such integration. */
@@ -303,4 +430,28 @@ export class Registry {
     if (at < 1 || !Number.isSafeInteger(number)) return undefined;
     return readCode(this.#deps.database, column, key.slice(0, at), number);
   }
+}
+
+/** What a version that was placed does to the review of the others, and of the integration. */
+async function settleReviews(
+  transaction: Database,
+  {
+    name,
+    before,
+    number,
+    placement: { review, isUnderReview },
+    now,
+  }: {
+    readonly name: string;
+    readonly before: Integration | undefined;
+    readonly number: number;
+    readonly placement: Placement;
+    readonly now: number;
+  },
+): Promise<void> {
+  const othersWait = before?.waitingVersion !== undefined;
+  const becomesPublic = isUnderReview && before !== undefined && !isReviewed(before);
+  if (review === 'approved' && (othersWait || becomesPublic))
+    await passOver(transaction, name, { number, becomesPublic, now });
+  if (review === 'waiting' || othersWait) await noteWaiting(transaction, name);
 }

@@ -1,4 +1,4 @@
-/** `annex integrations`, `annex versions`, `annex rollback`. */
+/** `annex integrations`, `annex versions`, `annex rollback`, `annex review`. */
 import type { CommandCase, FailingRun } from '../command-case.ts';
 import type { CommandWorld } from '../command-world.ts';
 import { noService, noToken, unknownToken } from '../service-failures.ts';
@@ -116,6 +116,35 @@ export const INTEGRATION_CASES: readonly CommandCase[] = [
         code: 2,
         says: /<version>: a version is a whole number from 1 on; it is "v1"\./,
       },
+    ],
+  },
+  {
+    command: 'review',
+    success: async (world) => ({ words: ['review', await world.own(), '1', '--approve'], env: world.env }),
+    shows: /^cli-\d+, version 1, is approved\.$/m,
+    failures: [
+      {
+        title: 'a version that runs, refused',
+        run: async (world) => ({
+          words: ['review', await world.own(), '1', '--refuse', 'No.'],
+          env: world.env,
+        }),
+        code: 1,
+        says: /Version 1 of "cli-\d+" is the active one/,
+      },
+      {
+        title: 'neither of both said',
+        run: (world) => ({ words: ['review', 'hello', '1'], env: world.env }),
+        code: 2,
+        says: /say either --approve or --refuse/,
+      },
+      {
+        title: 'no version',
+        run: (world) => ({ words: ['review', 'hello', '--approve'], env: world.env }),
+        code: 2,
+        says: /name the version/,
+      },
+      noToken(['review']),
     ],
   },
 ];

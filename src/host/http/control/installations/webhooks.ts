@@ -52,7 +52,17 @@ import { actorOf, holderOf, principalOf } from '../authenticate.ts';
 import type { Control } from '../control.ts';
 import { cursorOf, organizationRead, PAGE_QUERY, PageOf, pageAnswer, pageRequest } from '../lists.ts';
 import { route } from '../route.ts';
-import { closed, isoTime, Name, NoQuery, named, Organization, optional, Time } from '../schemas.ts';
+import {
+  closed,
+  isoTime,
+  Name,
+  NO_CONTROLS,
+  NoQuery,
+  named,
+  Organization,
+  optional,
+  Time,
+} from '../schemas.ts';
 import { HEALTH_VIEW, healthView } from './installation-view.ts';
 import {
   countedEdit,
@@ -65,7 +75,6 @@ import {
   visibleTarget,
 } from './targets.ts';
 
-const NO_CONTROLS = '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$';
 /** Characters of a note about a webhook that is disabled. */
 const NOTE_CHARS_MAX = 200;
 

@@ -12,13 +12,13 @@ import { imageType } from '../../../../model/manifest/image.ts';
 import { IMAGE_PATH_CHARS_MAX, isImagePath } from '../../../../model/manifest/manifest-page.ts';
 import { VISIBILITIES } from '../../../../model/manifest/visibility.ts';
 import { PORTAL_VIEWS } from '../../../../model/portal.ts';
-import { isRuntime, mayPublish, maySee } from '../../../../model/principal.ts';
+import { isRuntime, mayPublish, maySee, type Principal } from '../../../../model/principal.ts';
 import { unknownIntegration } from '../../../../model/unknown-name-errors.ts';
 import type { Integration } from '../../../store/integrations/integration-rows.ts';
 import { actorOf, holderOf, principalOf } from '../authenticate.ts';
 import type { Control } from '../control.ts';
 import { contentTag, IfNoneMatch, isKnownTag } from '../entity-tag.ts';
-import { PageOf, PageQuery, pageAnswer, pageRequest } from '../lists.ts';
+import { PAGE_QUERY, PageOf, pageAnswer, pageRequest } from '../lists.ts';
 import { route } from '../route.ts';
 import { isoTime, Name, NoQuery, named, optional, Time } from '../schemas.ts';
 import { MANIFEST_MEMBERS, manifestMembers } from './manifest-view.ts';
@@ -30,6 +30,10 @@ const IntegrationView = named('Integration', {
   organization: Type.String({ description: 'The owner.' }),
   visibility: Type.Enum([...VISIBILITIES]),
   version: Type.Integer({ description: 'The active version.' }),
+  waitingVersion: optional(
+    Type.Integer(),
+    "The newest version that waits for the operator's approval. Shown to the owner and the operator.",
+  ),
   createdAt: Time,
   updatedAt: Time,
 });
@@ -85,19 +89,34 @@ const DeleteQuery = Type.Object(
   { additionalProperties: false },
 );
 
+const ListQuery = Type.Object(
+  {
+    ...PAGE_QUERY,
+    review: optional(
+      Type.Enum(['waiting']),
+      "Only those with a version that waits for the operator's approval; of an organization, its own.",
+    ),
+  },
+  { additionalProperties: false },
+);
+
 const ownRoutes = [
   route({
     name: 'integrations.list',
     at: 'GET /integrations',
     forPortal: ['integrations'],
     summary: 'List integrations, by name',
-    query: PageQuery,
+    query: ListQuery,
     answer: PageOf(IntegrationView),
     async handle(request, { registry }) {
-      const visibleTo = holderOf(request).organization;
+      const principal = holderOf(request);
+      const { review, ...query } = request.query;
       return pageAnswer(
-        await registry.integrations({ ...pageRequest(request.query), visibleTo }),
-        integrationView,
+        await registry.integrations({
+          ...pageRequest(query),
+          ...{ isWaiting: review === 'waiting', visibleTo: principal.organization },
+        }),
+        (integration) => integrationView(integration, principal),
       );
     },
   }),
@@ -122,7 +141,7 @@ const ownRoutes = [
       const isOwner = mayPublish(principalOf(request), organization);
       return {
         object: 'integration' as const,
-        ...integrationView(integration),
+        ...integrationView(integration, principalOf(request)),
         ...manifestMembers(manifest, (path) => imageUrl(origins, endpointKey, path)),
         urls: integrationUrls(origins, { name, endpointKey, ...(icon !== undefined && { icon }) }),
         configurations: { ...manifest.configurations },
@@ -249,13 +268,17 @@ export async function ownIntegration(
   throw unknownIntegration(name);
 }
 
-const integrationView = ({ activeVersion, createdAt, updatedAt, ...rest }: Integration) => ({
+const integrationView = (
+  { activeVersion, waitingVersion, createdAt, updatedAt, ...rest }: Integration,
+  principal: Principal,
+) => ({
   name: rest.name,
   title: rest.title,
   description: rest.description,
   organization: rest.organization,
   visibility: rest.visibility,
   version: activeVersion,
+  waitingVersion: mayPublish(principal, rest.organization) ? waitingVersion : undefined,
   createdAt: isoTime(createdAt),
   updatedAt: isoTime(updatedAt),
 });

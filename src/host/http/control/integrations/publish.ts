@@ -21,6 +21,10 @@ import { named, optional, ProblemView } from '../schemas.ts';
 const PublishedView = named('Published', {
   integration: Type.String(),
   version: Type.Integer(),
+  waits: optional(
+    Type.Object({ activeVersion: Type.Integer({ description: 'The version that runs meanwhile.' }) }),
+    "The version waits for the operator's approval.",
+  ),
   warnings: Type.Array(ProblemView),
 });
 const CheckedView = named('Checked', {
@@ -76,7 +80,7 @@ export const PUBLISH_ROUTES = [
       'Parts: `manifest` (YAML), `secrets` (JSON object of values for secrets that have none yet; with ' +
       '`overwriteSecrets` `true` they replace stored ones), `env` (name of an environment), and `files` (relative ' +
       'paths as filenames), one `archive` (.tar, .tar.gz), or one ready `script` (ES module). 422 lists every ' +
-      'problem at once.',
+      'problem at once. Where public integrations are reviewed, a version may wait.',
     answer: PublishedView,
     status: 201,
     handle: (request, control, reply) =>

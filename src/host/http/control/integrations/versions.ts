@@ -1,21 +1,42 @@
 /**
  * `/v1/integrations/{name}/versions`: list, read and activate versions, and read the script of one
- * with its source map. A rollback is the activation of an earlier version. For the owner.
+ * with its source map. A rollback is the activation of an earlier version. For the owner; the
+ * operator approves and refuses.
  */
 import { basename } from 'node:path';
 import Type from 'typebox';
+import { REVIEW_STATES, type Review } from '../../../../model/review.ts';
 import { scriptKey } from '../../../../model/target.ts';
 import { unknownVersion } from '../../../../model/unknown-name-errors.ts';
 import { scriptUrl } from '../../../../protocol/wire.ts';
 import type { Version } from '../../../store/integrations/integration-rows.ts';
-import { actorOf } from '../authenticate.ts';
+import { actorOf, requireAdmin } from '../authenticate.ts';
 import { PageOf, PageQuery, pageAnswer, pageRequest } from '../lists.ts';
 import { route } from '../route.ts';
-import { isoTime, Name, NoQuery, named, Time } from '../schemas.ts';
+import { closed, isoTime, Name, NO_CONTROLS, NoQuery, named, optional, Time } from '../schemas.ts';
 import { ownIntegration } from './integrations.ts';
 import { MANIFEST_MEMBERS, manifestMembers } from './manifest-view.ts';
 
-const VersionView = named('Version', { version: Type.Integer(), active: Type.Boolean(), createdAt: Time });
+const REASON_CHARS_MAX = 1_000;
+const Reason = Type.String({ minLength: 1, maxLength: REASON_CHARS_MAX, pattern: NO_CONTROLS });
+
+const ReviewView = named(
+  'Review',
+  {
+    state: Type.Enum([...REVIEW_STATES], {
+      description:
+        '`unreviewed`: passed over by the approval of a later version, or of the first public one.',
+    }),
+    at: Time,
+    reason: optional(Type.String(), "The operator's, of a refusal."),
+  },
+  { description: 'What the operator said; absent of a version that never had to be reviewed.' },
+);
+
+const VersionView = named('Version', {
+  ...{ version: Type.Integer(), active: Type.Boolean(), createdAt: Time },
+  review: Type.Optional(ReviewView),
+});
 
 const VersionDetail = named('WholeVersion', {
   ...VersionView.properties,
@@ -61,10 +82,9 @@ const ownRoutes = [
     async handle(request, control) {
       const { name, activeVersion } = await ownIntegration(control, request);
       const asked = { ...pageRequest(request.query, PAGE_KEY), integration: name };
-      return pageAnswer(await control.registry.versions(asked), ({ number, createdAt }) => ({
-        version: number,
-        active: number === activeVersion,
-        createdAt: isoTime(createdAt),
+      return pageAnswer(await control.registry.versions(asked), ({ number, createdAt, review }) => ({
+        ...{ version: number, active: number === activeVersion, createdAt: isoTime(createdAt) },
+        review: reviewView(review),
       }));
     },
   }),
@@ -90,7 +110,8 @@ const ownRoutes = [
     summary: 'Activate a version',
     description:
       'Calls that start after the answer run this version. Secrets keep their values. Installations keep their ' +
-      'status until they are edited, even if the version declares other properties.',
+      'status until they are edited, even if the version declares other properties. Of an integration that is ' +
+      'reviewed, only an approved version is activated.',
     params: VERSION_PARAMS,
     answer: Type.Object({ integration: Type.String(), version: Type.Integer() }),
     async handle(request, control) {
@@ -98,6 +119,48 @@ const ownRoutes = [
       const { version } = request.params;
       await control.registry.activate(name, version, actorOf(request));
       return { integration: name, version };
+    },
+  }),
+];
+
+const Reviewed = named('ReviewedVersion', {
+  integration: Type.String(),
+  version: Type.Integer(),
+  review: Type.Optional(ReviewView),
+});
+
+const reviewRoutes = [
+  route({
+    name: 'versions.approve',
+    at: 'POST /integrations/:name/versions/:version/approve',
+    right: 'operate',
+    summary: 'Approve a version',
+    description:
+      'It becomes the active one, with the visibility of its manifest. Does nothing if it is approved already.',
+    rights: requireAdmin,
+    params: VERSION_PARAMS,
+    answer: Reviewed,
+    async handle(request, { registry }) {
+      const { name: integration, version } = request.params;
+      const { review } = await registry.approve(integration, version, actorOf(request));
+      return { integration, version, review: reviewView(review) };
+    },
+  }),
+  route({
+    name: 'versions.refuse',
+    at: 'POST /integrations/:name/versions/:version/refuse',
+    right: 'operate',
+    summary: 'Refuse a version',
+    description: 'Its owner reads the reason. A version that was approved before is not activated again.',
+    rights: requireAdmin,
+    params: VERSION_PARAMS,
+    body: closed('Refusal', { reason: Type.With(Reason, { description: 'For the owner.' }) }),
+    answer: Reviewed,
+    async handle(request, { registry }) {
+      const { name: integration, version } = request.params;
+      const { reason } = request.body;
+      const { review } = await registry.refuse(integration, version, reason, actorOf(request));
+      return { integration, version, review: reviewView(review) };
     },
   }),
 ];
@@ -143,13 +206,15 @@ const codeRoutes = [
   }),
 ];
 
-export const VERSION_ROUTES = [...ownRoutes, ...codeRoutes];
+export const VERSION_ROUTES = [...ownRoutes, ...reviewRoutes, ...codeRoutes];
 
-function versionView({ number, manifest, createdAt }: Version, activeVersion: number) {
+const reviewView = (review: Review | undefined) => review && { ...review, at: isoTime(review.at) };
+
+function versionView({ number, manifest, createdAt, review }: Version, activeVersion: number) {
   const { title, description, visibility, script, configurations, contentSecurityPolicy } = manifest;
   return {
     ...{ version: number, active: number === activeVersion, createdAt: isoTime(createdAt) },
-    ...{ title, description, visibility, script, contentSecurityPolicy },
+    ...{ review: reviewView(review), title, description, visibility, script, contentSecurityPolicy },
     ...manifestMembers(manifest, (path) => path),
     configurations: { ...configurations },
   };
