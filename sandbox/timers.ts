@@ -23,6 +23,7 @@ import {
   now,
 } from './web/primordials.ts';
 import type { TimerSource } from './web/time/timer-source.ts';
+import { coded } from './web/web-idl.ts';
 
 /** Beyond this nesting level, delays have a minimum ("timer initialization steps"). */
 const NESTING_FREE = 5;
@@ -140,7 +141,8 @@ export function createTimers(calls: Calls, emit: Emit): Timers {
     parameters: readonly unknown[],
     called: Function,
   ): number {
-    if (typeof callback !== 'function') throw new TypeError('A timer needs a function to call.');
+    if (typeof callback !== 'function')
+      throw coded(new TypeError('A timer needs a function to call.'), 'ERR_INVALID_ARG_TYPE');
     const delayMs = toLong(timeout);
     const repeats = called === globals.setInterval;
     const everyMs = repeats ? delayMs : undefined;

@@ -2,7 +2,16 @@
  * Agreement on a secret: Diffie-Hellman over primes and over elliptic curves.
  */
 import { Buffer, type Bytes } from './buffer.ts';
-import { BYTES, bytesOfText, inEncoding, isKeyed, KEY, opensslError, wrongKeyType } from './crypto-bytes.ts';
+import {
+  BYTES,
+  bytesOfText,
+  inEncoding,
+  isKeyed,
+  KEY,
+  opensslError,
+  sameBytes,
+  wrongKeyType,
+} from './crypto-bytes.ts';
 import { bytesOfNumber, DerReader, INTEGER, numberOf } from './crypto-der.ts';
 import { materialOf } from './crypto-keys.ts';
 import { edwards, nist } from './crypto-lazy.ts';
@@ -11,7 +20,9 @@ import { bitsOf, bytesOf, isPrime, power, primeOf, randomBelow } from './crypto-
 import { invalidArgValue, nodeError, validateInt32, validateObject, validateString } from './errors.ts';
 import { oldClass } from './named.ts';
 
-const failed = (message: string): Error => nodeError(Error, 'ERR_CRYPTO_OPERATION_FAILED', message);
+/** An error of native code of Node.js: its text has no code. */
+const failed = (message: string, code = 'ERR_CRYPTO_OPERATION_FAILED', Base = Error): Error =>
+  Object.assign(new Base(message), { code });
 
 /** The groups of RFC 2409 and RFC 3526: bits of the prime, and its number among those of pi. */
 const GROUPS: Readonly<Record<string, readonly [bits: number, number: number]>> = {
@@ -198,7 +209,13 @@ export const getDiffieHellman = createDiffieHellmanGroup;
 /** The state of an agreement over a curve. */
 const CURVE = Symbol('curve');
 interface Ecdh {
-  [CURVE]: { readonly name: CurveName; point?: Uint8Array; scalar?: Uint8Array };
+  [CURVE]: {
+    readonly name: CurveName;
+    point?: Uint8Array;
+    scalar?: Uint8Array<ArrayBuffer>;
+    /** Whether the point was set by itself, and may belong to another scalar. */
+    isForeign?: boolean;
+  };
 }
 
 function curveOf(name: unknown): CurveName {
@@ -237,21 +254,24 @@ export const ECDH = /* @__PURE__ */ Object.assign(
       generateKeys(this: Ecdh & { getPublicKey: Function }, encoding?: unknown, format?: unknown) {
         const { name } = this[CURVE];
         const scalar = nist()[name].utils.randomSecretKey();
-        Object.assign(this[CURVE], { scalar, point: nist()[name].getPublicKey(scalar, false) });
+        const point = nist()[name].getPublicKey(scalar, false);
+        Object.assign(this[CURVE], { scalar, point, isForeign: false });
         return this.getPublicKey(encoding, format);
       },
       computeSecret(this: Ecdh, key: unknown, from?: unknown, to?: unknown): Bytes | string {
-        const { name, scalar } = this[CURVE];
+        const { name, scalar, point: own, isForeign } = this[CURVE];
         const bytes = bytesOfText(key, 'key', from);
+        if (isForeign && scalar && !sameBytes(own as Bytes, nist()[name].getPublicKey(scalar, false)))
+          throw failed('Invalid key pair', 'ERR_CRYPTO_INVALID_KEYPAIR', RangeError);
         const message = 'Public key is not valid for specified curve';
-        let secret: Uint8Array;
+        let point: Bytes;
         try {
-          const point = pointIn(name, bytes, undefined);
-          secret = nist()[name].getSharedSecret(scalar as Uint8Array<ArrayBuffer>, point, true);
+          point = pointIn(name, bytes, undefined);
         } catch {
           throw nodeError(Error, 'ERR_CRYPTO_ECDH_INVALID_PUBLIC_KEY', message);
         }
-        return inEncoding(secret.subarray(1), to);
+        if (scalar === undefined) throw failed('Failed to compute ECDH key');
+        return inEncoding(nist()[name].getSharedSecret(scalar, point, true).subarray(1), to);
       },
       getPublicKey(this: Ecdh, encoding?: unknown, format?: unknown): Bytes | string {
         checkFormat(format);
@@ -270,13 +290,15 @@ export const ECDH = /* @__PURE__ */ Object.assign(
         const size = CURVES[state.name].bytes;
         const message = 'Private key is not valid for specified curve.';
         if (bytesOf(value) > size || !nist()[state.name].utils.isValidSecretKey(bytesOfNumber(value, size)))
-          throw nodeError(RangeError, 'ERR_CRYPTO_INVALID_KEYTYPE', message);
+          throw failed(message, 'ERR_CRYPTO_INVALID_KEYTYPE', RangeError);
         state.scalar = bytesOfNumber(value, size);
-        state.point = nist()[state.name].getPublicKey(state.scalar as Uint8Array<ArrayBuffer>, false);
+        state.point = nist()[state.name].getPublicKey(state.scalar, false);
+        state.isForeign = false;
         return this;
       },
       setPublicKey(this: Ecdh, key: unknown, encoding?: unknown): Ecdh {
-        this[CURVE].point = pointIn(this[CURVE].name, bytesOfText(key, 'key', encoding), undefined);
+        const point = pointIn(this[CURVE].name, bytesOfText(key, 'key', encoding), undefined);
+        Object.assign(this[CURVE], { point, isForeign: true });
         return this;
       },
     },

@@ -78,6 +78,8 @@ export function isPrime(value: bigint, checks: number): boolean {
 
 /** How sure a prime has to be for which nobody else has chosen a composite number. */
 const CHECKS = 8;
+/** How many numbers are tried after a random one. */
+const STEPS = 1_000;
 
 export interface PrimeWish {
   readonly safe?: boolean;
@@ -94,9 +96,11 @@ export function primeOf(bits: number, { safe = false, add, rem, ones = 2 }: Prim
   for (;;) {
     let value = randomBits(bits) | (add === undefined ? top | 1n : top);
     if (add !== undefined) value += (rem ?? (safe ? 3n : 1n)) - (value % add);
-    if (bitsOf(value) !== bits) continue;
-    // The cheap checks of both numbers come before the others.
-    if (!isPrime(value, 0) || (safe && !isPrime(value >> 1n, 1)) || !isPrime(value, 1)) continue;
-    if (isPrime(value, CHECKS) && (!safe || isPrime(value >> 1n, CHECKS))) return value;
+    // Upwards from a random number: an isolate gets only so many of them in a row.
+    for (let steps = 0; steps < STEPS && bitsOf(value) === bits; steps++, value += add ?? 2n) {
+      // The cheap checks of both numbers come before the others.
+      if (!isPrime(value, 0) || (safe && !isPrime(value >> 1n, 1)) || !isPrime(value, 1)) continue;
+      if (isPrime(value, CHECKS) && (!safe || isPrime(value >> 1n, CHECKS))) return value;
+    }
   }
 }

@@ -68,6 +68,7 @@ import {
 import {
   listed,
   nodeError,
+  outOfRange,
   validateFunction,
   validateInteger,
   validateString,
@@ -117,6 +118,8 @@ function hkdfOf([digest, key, salt, info, length]: readonly unknown[]): () => Ar
   const bytes = secretOf(key, undefined, 'ikm');
   const [start, context] = [bytesOfText(salt, 'salt'), bytesOfText(info, 'info')];
   validateInteger(length, 'length', 0, LENGTH_MAX);
+  if (context.length > 1_024)
+    throw outOfRange('info', 'must not contain more than 1024 bytes', context.length);
   const hashed = digestNamed(digest);
   if (length > 255 * hashed.outputLen)
     throw nodeError(RangeError, 'ERR_CRYPTO_INVALID_KEYLEN', 'Invalid key length');
@@ -247,7 +250,10 @@ export {
   verify,
   webcrypto,
 };
-export default {
+
+/** Old names of a function, which nobody lists. */
+const unlisted = { value: randomBytes, writable: true, configurable: true };
+const all = {
   ...absent,
   Cipheriv,
   Decipheriv,
@@ -312,3 +318,8 @@ export default {
   verify,
   webcrypto,
 };
+export default /* @__PURE__ */ Object.defineProperties(all, {
+  prng: unlisted,
+  pseudoRandomBytes: unlisted,
+  rng: unlisted,
+});

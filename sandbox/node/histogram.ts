@@ -11,6 +11,7 @@ import {
   validateObject,
   validateUint32,
 } from './errors.ts';
+import { named } from './named.ts';
 
 /** What an empty histogram has for its least value. */
 const LEAST = 2n ** 63n - 1n;
@@ -33,8 +34,9 @@ export class Histogram {
   #min = Number.POSITIVE_INFINITY;
   #max = 0;
 
-  constructor(token: unknown, { highest, figures }: { highest: number; figures: number }) {
+  constructor(token: unknown, bounds: { highest: number; figures: number }) {
     if (token !== INSIDE) throw nodeError(TypeError, 'ERR_ILLEGAL_CONSTRUCTOR', 'Illegal constructor');
+    const { highest, figures } = bounds;
     this.#highest = highest;
     this.#steps = 2 ** Math.ceil(Math.log2(2 * 10 ** figures)) / 2;
   }
@@ -204,6 +206,8 @@ function checkBound(value: unknown, name: string, least: number | bigint): numbe
   } else validateInteger(value, name, Number(least));
   return Number(value);
 }
+
+named({ Histogram, RecordableHistogram, IntervalHistogram });
 
 export function createHistogram(options: Options = {}): RecordableHistogram {
   validateObject(options, 'options');

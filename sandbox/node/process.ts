@@ -1,13 +1,13 @@
 /**
  * `node:process`, and `process` where code uses it as a free name: enough for code that asks for
- * its environment and schedules work.
+ * its environment and schedules work. It is an emitter: of what Node.js emits, it emits warnings.
  *
  * `env` holds `NODE_ENV` and what the code itself sets; the integration's secrets are not in it, so
  * that a package of npm cannot read them. `versions` and `release` are empty: code that looks for
  * Node.js must not find it.
  */
+import { type Emitter, EventEmitter } from './emitter.ts';
 import {
-  type CodedError,
   invalidArgType,
   nodeError,
   outOfRange,
@@ -16,6 +16,7 @@ import {
   validateString,
 } from './errors.ts';
 import { absentFunctions } from './process-absent.ts';
+import { emitWarning, warning } from './warnings.ts';
 
 type Task = (...values: unknown[]) => void;
 
@@ -63,39 +64,6 @@ hrtime.bigint = (): bigint => BigInt(Math.round(performance.now() * 1_000)) * 1_
 function nextTick(task: Task, ...values: unknown[]): void {
   validateFunction(task, 'callback');
   queueMicrotask(() => task(...values));
-}
-
-interface Warning {
-  readonly type?: string;
-  readonly code?: string;
-  readonly detail?: string;
-}
-
-function emitWarning(
-  warning: string | Error,
-  given?: string | Warning | Function,
-  givenCode?: string | Function,
-  above: Function = emitWarning,
-): void {
-  let [type, code, detail]: unknown[] = [given, givenCode, ''];
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) {
-    ({ type, code, detail } = given as Warning);
-    if (typeof detail !== 'string') detail = '';
-  } else if (typeof given === 'function') [type, code] = ['Warning', undefined];
-  if (typeof code === 'function') code = undefined;
-  if (type !== undefined) validateString(type, 'type');
-  if (code !== undefined) validateString(code, 'code');
-  let made = warning as Error & { code?: unknown; detail?: unknown };
-  if (typeof warning === 'string') {
-    made = Object.assign(new Error(warning), { name: type || 'Warning' }) as CodedError;
-    if (code !== undefined) made.code = code;
-    if (detail) made.detail = detail;
-    Error.captureStackTrace(made, above);
-  } else if (!(warning instanceof Error)) throw invalidArgType('warning', ['Error', 'string'], warning);
-  if (made.name === 'DeprecationWarning' && (process as { noDeprecation?: boolean }).noDeprecation === true)
-    return;
-  const named = made.code === undefined ? '' : `[${String(made.code)}] `;
-  console.warn(`${named}${made.name}: ${made.message}${made.detail ? `\n${String(made.detail)}` : ''}`);
 }
 
 /** A stream of which each write is a line of the log. */
@@ -227,83 +195,67 @@ function maskOf(value: number | string): number {
 }
 
 const silent = (): object => process;
-/** An isolate has no events of a process: nothing listens in vain, nothing fails. */
-const LISTENING = {
-  on: silent,
-  once: silent,
-  off: silent,
-  addListener: silent,
-  prependListener: silent,
-  prependOnceListener: silent,
-  removeListener: silent,
-  removeAllListeners: silent,
-  setMaxListeners: silent,
-  getMaxListeners: (): number => 10,
-  listeners: (): Task[] => [],
-  rawListeners: (): Task[] => [],
-  eventNames: (): string[] => [],
-  listenerCount: (): number => 0,
-};
 
-/** A prototype of its own, as `process` of Node.js has. */
-function withListening<T extends object>(members: T): T & typeof LISTENING {
+/** An emitter with a prototype of its own, as `process` of Node.js is. */
+function emitting<T extends object>(members: T): T & Emitter {
   const maker = function process(): void {};
-  maker.prototype = Object.create(LISTENING, {
+  maker.prototype = Object.create(EventEmitter.prototype, {
     constructor: { value: maker, writable: true, configurable: true },
     [Symbol.toStringTag]: { value: 'process', configurable: true },
   });
-  return Object.assign(Object.create(maker.prototype), members);
+  const made = Object.create(maker.prototype) as T & Emitter;
+  EventEmitter.call(made);
+  return Object.assign(made, members);
 }
 
 const absent = /* @__PURE__ */ absentFunctions();
-const process = /* @__PURE__ */ withListening({
-  version: '',
-  versions: {} as Record<string, string>,
-  arch: '',
-  platform: 'browser',
-  release: {},
-  title: 'isolate',
-  browser: true,
-  env,
-  argv: [] as string[],
-  argv0: '',
-  execArgv: [] as string[],
-  execPath: '',
-  pid: 1,
-  ppid: 0,
-  debugPort: 0,
-  features: {},
-  config: {},
-  report: {},
-  moduleLoadList: [] as string[],
-  allowedNodeEnvironmentFlags: /* @__PURE__ */ new Set<string>(),
-  exitCode: undefined as number | undefined,
-  domain: null,
-  sourceMapsEnabled: false,
-  _exiting: false,
-  _events: {},
-  _eventsCount: 0,
-  _maxListeners: undefined,
-  _preload_modules: [] as string[],
-  stdout: output((text) => console.log('%s', text), 1),
-  stderr: output((text) => console.error('%s', text), 2),
-  stdin: {
-    fd: 0,
-    isTTY: false,
-    readable: false,
-    on: silent,
-    once: silent,
-    pipe: silent,
-    resume: silent,
-    pause: silent,
-  },
-  cwd: (): string => '/',
-  nextTick,
-  emitWarning,
-  ...measures,
-  ...remembered,
-  ...absent,
-});
+const process = /* @__PURE__ */ warning(
+  emitting({
+    version: '',
+    versions: {} as Record<string, string>,
+    arch: '',
+    platform: 'browser',
+    release: {},
+    title: 'isolate',
+    browser: true,
+    env,
+    argv: [] as string[],
+    argv0: '',
+    execArgv: [] as string[],
+    execPath: '',
+    pid: 1,
+    ppid: 0,
+    debugPort: 0,
+    features: {},
+    config: {},
+    report: {},
+    moduleLoadList: [] as string[],
+    allowedNodeEnvironmentFlags: /* @__PURE__ */ new Set<string>(),
+    exitCode: undefined as number | undefined,
+    domain: null,
+    sourceMapsEnabled: false,
+    _exiting: false,
+    _preload_modules: [] as string[],
+    stdout: output((text) => console.log('%s', text), 1),
+    stderr: output((text) => console.error('%s', text), 2),
+    stdin: {
+      fd: 0,
+      isTTY: false,
+      readable: false,
+      on: silent,
+      once: silent,
+      pipe: silent,
+      resume: silent,
+      pause: silent,
+    },
+    cwd: (): string => '/',
+    nextTick,
+    emitWarning,
+    ...measures,
+    ...remembered,
+    ...absent,
+  }),
+);
 
 export const { version, versions, arch, platform, release, title, browser, argv, argv0 } = process;
 export const { execArgv, execPath, pid, ppid, debugPort, features, config, report } = process;

@@ -8,10 +8,11 @@ import { Buffer } from './buffer.ts';
 import { invalidArgType, invalidThis, nodeError } from './errors.ts';
 
 type Bytes = InstanceType<typeof Buffer>;
+/** Bytes of a character, or of a group of base64, whose rest has not come yet. */
+const BEGUN = Symbol('begun');
 interface Decoder {
   encoding: string;
-  /** Bytes of a character, or of a group of base64, whose rest has not come yet. */
-  lastChar: Bytes;
+  [BEGUN]: Bytes;
   /** How many of its bytes have not come yet. */
   lastNeed: number;
   /** How many bytes it has. */
@@ -54,7 +55,7 @@ const textOf = (bytes: Bytes, encoding: string): string =>
   encoding === 'utf8' ? utf8.decode(bytes) : bytes.toString(encoding);
 
 function reset(decoder: Decoder): void {
-  decoder.lastChar = NOTHING;
+  decoder[BEGUN] = NOTHING;
   decoder.lastNeed = 0;
   decoder.lastTotal = 0;
 }
@@ -77,27 +78,10 @@ function begunUtf8(bytes: Uint8Array): [number, number] {
   for (let have = 1; have <= Math.min(3, bytes.length); have++) {
     const lead = bytes[bytes.length - have] as number;
     if (lead >> 6 === 0b10) continue;
-    const total =
-      lead >= 0xf0 && lead <= 0xf4
-        ? 4
-        : lead >= 0xe0 && lead < 0xf0
-          ? 3
-          : lead >= 0xc2 && lead < 0xe0
-            ? 2
-            : 0;
-    if (have >= total || !canFollow(lead, bytes[bytes.length - have + 1])) return [0, 0];
-    return [have, total];
+    const total = lead >> 5 === 0b110 ? 2 : lead >> 4 === 0b1110 ? 3 : lead >> 3 === 0b11110 ? 4 : 0;
+    return have < total ? [have, total] : [0, 0];
   }
   return [0, 0];
-}
-
-/** Whether the byte after the first one is of a character at all: no surrogate, none too long. */
-function canFollow(lead: number, second: number | undefined): boolean {
-  if (second === undefined) return true;
-  if (lead === 0xe0) return second >= 0xa0;
-  if (lead === 0xed) return second < 0xa0;
-  if (lead === 0xf0) return second >= 0x90;
-  return lead !== 0xf4 || second < 0x90;
 }
 
 /** A surrogate waits for its other half only where a piece ends with it. */
@@ -112,17 +96,17 @@ Object.assign(StringDecoder.prototype, {
     if (typeof value === 'string') return value;
     const piece = bytesOf(value);
     if (this.encoding === undefined) throw invalidThis('StringDecoder');
-    const bytes = this.lastChar.length === 0 ? piece : Buffer.concat([this.lastChar, piece]);
+    const bytes = this[BEGUN].length === 0 ? piece : Buffer.concat([this[BEGUN], piece]);
     const isShort = bytes.length < this.lastTotal && this.encoding === 'utf16le';
     const [have, total] = isShort ? [bytes.length, this.lastTotal] : begun(this.encoding, bytes);
-    this.lastChar = have === 0 ? NOTHING : Buffer.from(bytes.subarray(bytes.length - have));
+    this[BEGUN] = have === 0 ? NOTHING : Buffer.from(bytes.subarray(bytes.length - have));
     this.lastTotal = total;
     this.lastNeed = total - have;
     return textOf(bytes.subarray(0, bytes.length - have) as Bytes, this.encoding);
   },
   end(this: Decoder, value?: unknown): string {
     const text = value === undefined ? '' : this.write(value);
-    const rest = textOf(this.lastChar, this.encoding);
+    const rest = textOf(this[BEGUN], this.encoding);
     reset(this);
     return text + rest;
   },
@@ -130,6 +114,14 @@ Object.assign(StringDecoder.prototype, {
     reset(this);
     return this.write(bytes.subarray(from));
   },
+});
+
+Object.defineProperty(StringDecoder.prototype, 'lastChar', {
+  get(this: Decoder): Bytes {
+    return Buffer.concat([this[BEGUN]], 4);
+  },
+  configurable: true,
+  enumerable: true,
 });
 
 export default { StringDecoder };

@@ -31,24 +31,27 @@ const delayOf = (delay: unknown): number => {
   return ms >= 1 && ms <= DELAY_MS_MAX ? Math.trunc(ms) : 1;
 };
 
+/** A member as any other: code calls the methods for objects that are no timers. */
+const REFERENCED = Symbol('refed');
+
 /** What a timer and an immediate have in common. */
 abstract class Handle {
-  #referenced = true;
+  [REFERENCED] = true;
 
   abstract close(): unknown;
 
   ref(): this {
-    this.#referenced = true;
+    this[REFERENCED] = true;
     return this;
   }
 
   unref(): this {
-    this.#referenced = false;
+    this[REFERENCED] = false;
     return this;
   }
 
   hasRef(): boolean {
-    return this.#referenced;
+    return this[REFERENCED];
   }
 
   [Symbol.dispose](): void {
@@ -78,18 +81,20 @@ class Timeout extends Handle {
   #start(): void {
     const run = () => {
       // What runs may call `refresh`, and is known by its timer.
-      this._destroyed = this._repeat === null;
-      if (typeof this._repeat === 'number') this.#start();
+      this._destroyed = !this._repeat;
+      if (!this._destroyed) this.#start();
       this._onTimeout?.(...this._timerArgs);
+      // It has become an interval.
+      if (this._destroyed && this._repeat && this._idleTimeout !== -1) this.#start();
     };
     this._destroyed = false;
-    this.#wait(run, typeof this._repeat === 'number' ? this._repeat : this._idleTimeout);
+    this.#wait(run, this._repeat || this._idleTimeout);
   }
 
   #wait(run: () => void, delayMs: number): void {
     this.#dueAt = Date.now() + delayMs;
     this.#run = run;
-    if (this._repeat === null && this.hasRef()) this.#id = start(run, delayMs);
+    if (this._repeat === null && this[REFERENCED]) this.#id = start(run, delayMs);
     else
       this.#id = repeat(() => {
         stop(this.#id);
@@ -98,8 +103,9 @@ class Timeout extends Handle {
   }
 
   override unref(): this {
-    if (!this.hasRef() || this._destroyed) return super.unref();
+    const waits = this[REFERENCED] && !this._destroyed;
     super.unref();
+    if (!waits) return this;
     stop(this.#id);
     this.#wait(this.#run, Math.max(1, this.#dueAt - Date.now()));
     return this;

@@ -5,6 +5,7 @@
  * An iterator holds a position and reads the pairs again at each step, so that it sees changes.
  */
 import { defineProperty, IteratorPrototype, setPrototypeOf } from './primordials.ts';
+import { checkThis, coded, isObject } from './web-idl.ts';
 
 export type Pair<K, V> = readonly [K, V];
 export type PairKind = 'entries' | 'keys' | 'values';
@@ -25,6 +26,7 @@ export function pairIteratorOf<T, K, V>(
     }
 
     next(): IteratorResult<unknown, undefined> {
+      checkThis(isObject(this) && #target in this, `${interfaceName}Iterator`);
       const pair = pairsOf(this.#target)[this.#next];
       if (pair === undefined) return { value: undefined, done: true };
       this.#next++;
@@ -50,7 +52,8 @@ export function forEachPair<T, K, V>(
   callback: unknown,
   thisArg: unknown,
 ): void {
-  if (typeof callback !== 'function') throw new TypeError('forEach: parameter 1 is not a function');
+  if (typeof callback !== 'function')
+    throw coded(new TypeError('forEach: parameter 1 is not a function'), 'ERR_INVALID_ARG_TYPE');
   for (let i = 0; i < pairsOf(target).length; i++) {
     const [key, value] = pairsOf(target)[i] as Pair<K, V>;
     Reflect.apply(callback, thisArg, [value, key, target]);

@@ -38,12 +38,22 @@ export function toDictionary(value: unknown, what: string): Record<string, unkno
 }
 const NO_MEMBERS: Record<string, unknown> = Object.freeze(Object.create(null));
 
+/** An error with the code that it has in Node.js: packages of npm look at it. */
+export function coded<E extends Error & { code?: string }>(error: E, code: string): E {
+  error.code = code;
+  return error;
+}
+
+/** @param fits whether `this` is an object of the interface */
+export function checkThis(fits: boolean, name: string): void {
+  if (!fits) throw coded(new TypeError(`Value of "this" must be of type ${name}`), 'ERR_INVALID_THIS');
+}
+
 /** @throws TypeError, as in a browser, if an operation has fewer arguments than it requires */
 export function requireArguments(given: number, required: number, what: string): void {
   if (given < required) {
-    throw new TypeError(
-      `${what}: ${required} argument${required === 1 ? '' : 's'} required, but only ${given} present`,
-    );
+    const missing = `${required} argument${required === 1 ? '' : 's'} required, but only ${given} present`;
+    throw coded(new TypeError(`${what}: ${missing}`), 'ERR_MISSING_ARGS');
   }
 }
 

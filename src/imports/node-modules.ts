@@ -29,6 +29,8 @@ const CARRIED: Readonly<Record<string, string>> = {
   process: 'node/process.ts',
   punycode: 'node/punycode.ts',
   querystring: 'node/querystring.ts',
+  readline: 'node/readline.ts',
+  'readline/promises': 'node/readline-promises.ts',
   stream: 'node/stream.ts',
   'stream/consumers': 'node/stream-consumers.ts',
   'stream/promises': 'node/stream-promises.ts',
@@ -45,7 +47,7 @@ const CARRIED: Readonly<Record<string, string>> = {
 };
 
 /** Modules that throw at their first use. */
-const THROWING = words('domain http http2 https inspector module readline readline/promises trace_events v8');
+const THROWING = words('domain http http2 https inspector module trace_events v8');
 
 /** Modules without which the importing code cannot do its work. */
 const REFUSED = words(

@@ -28,6 +28,8 @@ export const sourceOptions = (files: FileTree, entry: string, mode: string) =>
       global: 'globalThis',
       // All files are one script.
       'import.meta.url': JSON.stringify('file:///script.js'),
+      __filename: JSON.stringify('/script.js'),
+      __dirname: JSON.stringify('/'),
     },
     logLevel: 'silent',
     logLimit: 0,

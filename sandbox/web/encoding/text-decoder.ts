@@ -8,7 +8,7 @@
 
 import { part } from '../parts.ts';
 import { charCodeAt, slice } from '../primordials.ts';
-import { defineInterface, toDictionary, toDOMString } from '../web-idl.ts';
+import { coded, defineInterface, toDictionary, toDOMString } from '../web-idl.ts';
 import { viewBytes } from './bytes.ts';
 import { Utf8Decoder } from './utf8.ts';
 import { Utf16Decoder } from './utf16.ts';
@@ -54,7 +54,8 @@ export class TextDecoder {
     const members = toDictionary(options, 'TextDecoder: parameter 2');
     const encoding = encodingOf(name);
     if (encoding === null || encoding === 'replacement') {
-      throw new RangeError(`TextDecoder: "${slice(name, 0, 64)}" is not a known encoding`);
+      const message = `TextDecoder: "${slice(name, 0, 64)}" is not a known encoding`;
+      throw coded(new RangeError(message), 'ERR_ENCODING_NOT_SUPPORTED');
     }
     this.#encoding = encoding;
     this.#fatal = Boolean(members.fatal);
@@ -78,7 +79,10 @@ export class TextDecoder {
     void this.#fatal;
     const bytes = input === undefined ? new Uint8Array() : viewBytes(input);
     if (bytes === undefined)
-      throw new TypeError('TextDecoder.decode: parameter 1 is neither a buffer nor a view');
+      throw coded(
+        new TypeError('TextDecoder.decode: parameter 1 is neither a buffer nor a view'),
+        'ERR_INVALID_ARG_TYPE',
+      );
     const more = Boolean(toDictionary(options, 'TextDecoder.decode: parameter 2').stream);
     // Again: the getter of `stream` may have detached the buffer.
     return this.#decode(input === undefined ? bytes : input, more);

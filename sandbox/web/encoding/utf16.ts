@@ -2,6 +2,8 @@
  * The UTF-16 decoder (https://encoding.spec.whatwg.org/#shared-utf-16-decoder), either byte order;
  * a chunk may end anywhere.
  */
+import { undecodable } from './utf8.ts';
+
 export class Utf16Decoder {
   readonly #bigEndian: boolean;
   readonly #fatal: boolean;
@@ -52,6 +54,6 @@ export class Utf16Decoder {
     if (!this.#fatal) return '\ufffd';
     this.#byte = undefined;
     this.#high = undefined;
-    throw new TypeError('The encoded data is not valid UTF-16');
+    throw undecodable(this.#bigEndian ? 'utf-16be' : 'utf-16le');
   }
 }

@@ -18,6 +18,14 @@ import {
   Uint8ArrayIntrinsic,
   Uint16ArrayIntrinsic,
 } from '../primordials.ts';
+import { coded } from '../web-idl.ts';
+
+/** What `fatal` throws, with the message and the code of Node.js. */
+export const undecodable = (encoding: string): TypeError =>
+  coded(
+    new TypeError(`The encoded data was not valid for encoding ${encoding}`),
+    'ERR_ENCODING_INVALID_ENCODED_DATA',
+  );
 
 const NOT_ASCII = /[\u0080-\uffff]/;
 const CHUNK = LATIN1_BYTES_MAX;
@@ -187,7 +195,7 @@ export class Utf8Decoder {
   #malformed(): number {
     if (!this.#fatal) return REPLACEMENT;
     this.#reset();
-    throw new TypeError('The encoded data is not valid UTF-8');
+    throw undecodable('utf-8');
   }
 
   #reset(): void {

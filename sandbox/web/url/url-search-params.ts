@@ -1,6 +1,6 @@
 /** URLSearchParams (https://url.spec.whatwg.org/#interface-urlsearchparams). */
 import { forEachPair, pairIteratorOf } from '../pair-iterator.ts';
-import { defineInterface, isObject, requireArguments, toUSVString } from '../web-idl.ts';
+import { checkThis, coded, defineInterface, isObject, toUSVString } from '../web-idl.ts';
 import { type NameValue, parseUrlencoded, serializeUrlencoded } from './urlencoded.ts';
 
 export let isURLSearchParams: (value: unknown) => value is URLSearchParams;
@@ -43,36 +43,36 @@ export class URLSearchParams {
   }
 
   append(name: unknown, value: unknown): void {
-    requireArguments(arguments.length, 2, 'URLSearchParams.append');
+    check(this, arguments.length, 'name', 'value');
     this.#list.push([toUSVString(name), toUSVString(value)]);
     this.#update();
   }
 
   delete(name: unknown, value: unknown = undefined): void {
-    requireArguments(arguments.length, 1, 'URLSearchParams.delete');
+    check(this, arguments.length, 'name');
     const matches = matcher(name, value);
     this.#list = this.#list.filter((pair) => !matches(pair));
     this.#update();
   }
 
   get(name: unknown): string | null {
-    requireArguments(arguments.length, 1, 'URLSearchParams.get');
+    check(this, arguments.length, 'name');
     return this.#list.find(matcher(name, undefined))?.[1] ?? null;
   }
 
   getAll(name: unknown): string[] {
-    requireArguments(arguments.length, 1, 'URLSearchParams.getAll');
+    check(this, arguments.length, 'name');
     return this.#list.filter(matcher(name, undefined)).map((pair) => pair[1]);
   }
 
   has(name: unknown, value: unknown = undefined): boolean {
-    requireArguments(arguments.length, 1, 'URLSearchParams.has');
+    check(this, arguments.length, 'name');
     return this.#list.some(matcher(name, value));
   }
 
   /** Replaces the first pair of the name and drops the others, or appends. */
   set(name: unknown, value: unknown): void {
-    requireArguments(arguments.length, 2, 'URLSearchParams.set');
+    check(this, arguments.length, 'name', 'value');
     const pair: NameValue = [toUSVString(name), toUSVString(value)];
     const at = this.#list.findIndex((other) => other[0] === pair[0]);
     if (at < 0) {
@@ -91,27 +91,27 @@ export class URLSearchParams {
   }
 
   entries(): IterableIterator<[string, string]> {
-    void this.#list;
+    check(this);
     return iterate(this, 'entries');
   }
 
   keys(): IterableIterator<string> {
-    void this.#list;
+    check(this);
     return iterate(this, 'keys');
   }
 
   values(): IterableIterator<string> {
-    void this.#list;
+    check(this);
     return iterate(this, 'values');
   }
 
   forEach(callback: unknown, thisArg: unknown = undefined): void {
-    requireArguments(arguments.length, 1, 'URLSearchParams.forEach');
-    void this.#list;
+    check(this);
     forEachPair(this, pairsOf, callback, thisArg);
   }
 
   toString(): string {
+    check(this);
     return serializeUrlencoded(this.#list);
   }
 
@@ -127,6 +127,14 @@ Object.defineProperty(URLSearchParams.prototype, Symbol.iterator, {
   writable: true,
   configurable: true,
 });
+
+/** With the messages and codes of Node.js. @param names of the arguments that a method requires */
+function check(params: URLSearchParams, given = 0, ...names: readonly string[]): void {
+  checkThis(isURLSearchParams(params), 'URLSearchParams');
+  if (given >= names.length) return;
+  const missing = `"${names.join('" and "')}" argument${names.length > 1 ? 's' : ''}`;
+  throw coded(new TypeError(`The ${missing} must be specified`), 'ERR_MISSING_ARGS');
+}
 
 const iterate = pairIteratorOf('URLSearchParams', pairsOf);
 

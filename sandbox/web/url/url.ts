@@ -3,7 +3,7 @@
  * do the work.
  */
 
-import { defineInterface, requireArguments, toUSVString } from '../web-idl.ts';
+import { coded, defineInterface, requireArguments, toUSVString } from '../web-idl.ts';
 import { type UrlRecord, urlMachine } from './url-machine.ts';
 import {
   cannotHaveCredentialsOrPort,
@@ -25,10 +25,9 @@ class Parsed {
   }
 }
 
-/** With the code that the error has in Node.js: packages of npm look at it. */
 function invalidUrl(input: string): TypeError {
   const error = new TypeError(`Invalid URL: ${input.slice(0, 128)}`);
-  return Object.assign(error, { code: 'ERR_INVALID_URL', input });
+  return Object.assign(coded(error, 'ERR_INVALID_URL'), { input });
 }
 
 export class URL {

@@ -294,7 +294,10 @@ const NAMES = `
   navigator onerror performance queueMicrotask removeEventListener reportError self setInterval
   setTimeout structuredClone`;
 
-const GIVEN = ['Buffer', 'process', 'setImmediate', 'clearImmediate', 'global', 'MODE'];
+const GIVEN = [
+  ...['Buffer', 'process', 'setImmediate', 'clearImmediate', 'global', 'MODE'],
+  ...['__dirname', '__filename'],
+];
 
 /**
  * Names that code finds without declaring them: the globals of an isolate, which a test compares

@@ -484,7 +484,10 @@ describe('a review of the own files', () => {
 
   test.each([
     ['globals of an isolate', 'new URL("a:b"); structuredClone(Temporal); console.log(globalThis, self);'],
-    ['names that the bundler gives', 'Buffer.from(process.env.NODE_ENV + MODE); setImmediate(() => global);'],
+    [
+      'names that the bundler gives',
+      'Buffer.from(process.env.NODE_ENV + MODE); setImmediate(() => global + __dirname);',
+    ],
     [
       'names that code asks for',
       'if (typeof window !== "undefined") window.alert(document2); var document2;',

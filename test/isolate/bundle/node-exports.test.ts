@@ -43,7 +43,6 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   domain: '~_stack ~active',
   inspector: '~DOMStorage ~Network ~NetworkResources ~console',
   http2: '~constants',
-  readline: '~promises',
   v8: '~promiseHooks ~startupSnapshot',
 };
 
@@ -53,6 +52,7 @@ const THROWING: Readonly<Record<string, string>> = {
   crypto: `
     Certificate X509Certificate argon2 argon2Sync createMac decapsulate encapsulate parsePKCS12 secureHeapUsed
     setEngine setFips`,
+  readline: 'emitKeypressEvents',
   perf_hooks: 'createSlidingWindowHistogram importHistogram',
   http: 'ClientRequest IncomingMessage OutgoingMessage Server ServerResponse createServer get request',
   https: 'Server createServer get request',

@@ -244,7 +244,7 @@ describe('names of Node.js', () => {
   test('are there for code that uses them, and say nothing of Node.js or of secrets', async () => {
     const code = `
       export default [typeof Buffer, typeof process, typeof global, typeof setImmediate, global === globalThis,
-        process.env, process.versions, process.version, typeof process.emit, Buffer.from('a').length];`;
+        process.env, process.versions, process.version, process.release, Buffer.from('a').length, [__filename, __dirname]];`;
     expect(await evaluate({ 'index.ts': code })).toEqual([
       'function',
       'object',
@@ -254,8 +254,9 @@ describe('names of Node.js', () => {
       { NODE_ENV: 'production' },
       {},
       '',
-      'undefined',
+      {},
       1,
+      ['/script.js', '/'],
     ]);
   });
 

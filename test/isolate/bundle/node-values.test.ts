@@ -82,6 +82,73 @@ const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
     'url.format(5)',
     "url.parse('http://a b.com@x:y/')",
     "((error) => [error.code, error.name])((() => { try { new URL('x'); } catch (error) { return error; } })())",
+    "new URLSearchParams().append('a')",
+    'new URLSearchParams().has()',
+    ...['get', 'forEach', 'keys', 'toString'].map((method) => `URLSearchParams.prototype.${method}.call(5)`),
+    "new URLSearchParams('a=1').entries().next.call({})",
+    'codeOf(() => URL.canParse())',
+    'codeOf(() => new URLSearchParams().forEach(5))',
+  ],
+  events: [
+    "((e) => warned('MaxListenersExceededWarning', () => { e.setMaxListeners(1); e.on('a', () => {}); e.on('a', () => {}); }).then((w) => [w.message, w.emitter === e, w.count, w.type]))(new events())",
+    "((heard) => { const e = new events(); for (const name of ['a', 'b']) e.on(name, () => {}); e.on('removeListener', (name) => heard.push(['first', name])); e.on('removeListener', (name) => heard.push(['second', name])); e.removeAllListeners(); return heard; })([])",
+  ],
+  timers: [
+    'codeOf(() => timers.setTimeout(() => {}, 1).unref.call({}))',
+    'codeOf(() => globalThis.setTimeout())',
+    '((times) => new Promise((done) => { const timer = timers.setTimeout(() => { times += 1; if (times === 2) { clearInterval(timer); done(times); } timer._repeat = 1; }, 1); }))(0)',
+  ],
+  string_decoder: [
+    "((d) => [d.write(Buffer.from('f69b', 'hex')), d.lastNeed, d.write(Buffer.from('d1', 'hex')), d.end(), d.write(Buffer.from('eda0', 'hex')), d.write(Buffer.from('41')), d.end()])(new StringDecoder())",
+    "((d) => [d.write(Buffer.from('e1', 'hex')), [...d.lastChar], d.lastNeed, d.lastTotal, d.end(), d.lastNeed])(new StringDecoder())",
+  ],
+  encoding: [
+    ...['utf-8', 'utf-16le', 'utf-16be'].map(
+      (encoding) => `new TextDecoder('${encoding}', { fatal: true }).decode(new Uint8Array([0xff]))`,
+    ),
+    "codeOf(() => new TextDecoder('none'))",
+    'codeOf(() => new TextDecoder().decode(5))',
+  ],
+  readline: [
+    "read(['a\\nb', '\\r', '\\nc\\u2028d\\r', 'e\\n\\n', 'f'])",
+    "read([Buffer.from('c3', 'hex'), Buffer.from('a9', 'hex')])",
+    "read(['a\\nb\\nc\\n'], (line, lines) => line === 'b' && lines.close())",
+    "(async (found) => { for await (const line of readline.createInterface({ input: Readable.from(['a\\nb', '\\nc']) })) found.push(line); return found; })([])",
+    "(async (input, written) => { const lines = promises.createInterface({ input, output: { write: (text) => written.push(text) } }); const asked = lines.question('who? '); input.write('me\\n'); const answer = await asked; lines.setPrompt('$ '); lines.prompt(); lines.close(); return [answer, written, await lines.question('a').catch(({ code }) => code)]; })(new PassThrough(), [])",
+    "promises.createInterface({ input: new PassThrough() }).question('a', { signal: AbortSignal.abort() }).catch(({ code, message }) => [code, message])",
+    ...[
+      'clearLine(o, -1)',
+      'clearScreenDown(o)',
+      'cursorTo(o, 1, 2)',
+      'cursorTo(o, 3)',
+      'moveCursor(o, -1, 2)',
+    ].map(
+      (use) =>
+        `((text) => { const o = { write: (part) => { text += part; return true; } }; return [readline.${use}, text]; })('')`,
+    ),
+    'readline.cursorTo({}, NaN)',
+    "readline.cursorTo({ write() {} }, 'a', 1)",
+    'readline.clearLine({}, 1, 5)',
+    '((text) => { const cursor = new promises.Readline(new PassThrough().on("data", (part) => { text += part; })); return cursor.cursorTo(1, 2).clearLine(0).moveCursor(0, 1).commit().then(() => text); })("")',
+    'new promises.Readline({})',
+    ...['escapeCodeTimeout: "5"', 'tabSize: 0', 'history: 5', 'historySize: -1', 'completer: 5'].map(
+      (option) => `readline.createInterface({ input: new PassThrough(), ${option} })`,
+    ),
+    'readline.Interface({ input: new PassThrough() }) instanceof readline.Interface',
+    '((l) => [l.terminal, l.line, l.crlfDelay, l.getPrompt(), l.columns > 1e9, l instanceof events])(readline.createInterface({ input: new PassThrough(), prompt: "p" }))',
+  ],
+  crypto: [
+    "require('crypto').generatePrimeSync(256, { safe: true }).byteLength",
+    "((ecdh, other) => { ecdh.generateKeys(); ecdh.setPublicKey(other); return ecdh.computeSecret(other); })(require('crypto').createECDH('secp256k1'), require('crypto').createECDH('secp256k1').generateKeys())",
+    "String(((error) => { try { require('crypto').createECDH('secp256k1').getPublicKey(); } catch (thrown) { error = thrown; } return error; })())",
+    "require('crypto').createECDH('secp256k1').computeSecret(require('crypto').createECDH('secp256k1').generateKeys())",
+    "require('crypto').hkdfSync('unknown', 'a', '', Buffer.alloc(1025), 10)",
+    "require('crypto').ECDH.convertKey('02', 'secp256k1', 'hex')",
+    "((names) => names.map((name) => [name, typeof require('crypto')[name], Object.keys(require('crypto')).includes(name)]))(['rng', 'prng', 'pseudoRandomBytes'])",
+  ],
+  perf_hooks: [
+    "util.inspect(require('perf_hooks').createHistogram(), { depth: -1 })",
+    "new (require('perf_hooks').createHistogram().constructor)()",
   ],
   util: [
     'util.inspect({ a: 1, b: { c: { d: {} } }, [Symbol("s")]: [1, , 3], f() {}, get g() {} })',
@@ -245,6 +312,10 @@ const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
     "process.env[Symbol('a')] = 1",
     'process.env.A = Symbol()',
     'String(process)',
+    'process instanceof events',
+    "((heard) => { process.on('own', (value) => heard.push(value)); const had = process.emit('own', 1); process.removeAllListeners('own'); return [heard, had, process.emit('own'), process.listenerCount('own')]; })([])",
+    "warned('Own', () => process.emitWarning('a', 'Own', 'OWN1')).then(({ message, code }) => [message, code])",
+    "warned('DeprecationWarning', () => util.deprecate(() => {}, 'old', 'OLD1')()).then(({ message, code }) => [message, code])",
   ],
   console: [
     ...[
@@ -282,6 +353,25 @@ const CODE = `
   'use strict';
   const { Console } = require('console');
   const timers = require('timers');
+  const [events, readline, promises, { Readable, PassThrough }, { StringDecoder }] =
+    [require('events'), require('readline'), require('readline/promises'), require('stream'), require('string_decoder')];
+  const codeOf = (use) => { try { return typeof use(); } catch ({ name, code }) { return [name, code]; } };
+  // Modules of Node.js warn of themselves in between.
+  const warned = (name, use) => new Promise((done) => {
+    const hear = (warning) => {
+      if (warning.name !== name || warning.code?.startsWith('DEP')) return;
+      process.removeListener('warning', hear);
+      done(warning);
+    };
+    process.on('warning', hear);
+    use();
+  });
+  const read = (pieces, then = () => {}) => new Promise((done) => {
+    const found = [];
+    const lines = readline.createInterface({ input: Readable.from(pieces), crlfDelay: Infinity });
+    lines.on('line', (line) => { found.push(line); then(line, lines); });
+    lines.on('close', () => done(found));
+  });
   const [assert, os, path, punycode, qs, url, util, process] =
     [require('assert'), require('os'), require('path'), require('punycode'), require('querystring'), require('url'), require('util'), require('process')];
   const plain = (value) => JSON.stringify(value, (_, one) => typeof one === 'bigint' ? one + 'n' : one) ?? String(value);
