@@ -116,6 +116,8 @@ meter::-moz-meter-bar { background: var(--faint-text); }
 .consequences { display: grid; gap: var(--space-4); padding-inline-start: var(--space-16); list-style: disc; }
 .card-form { display: grid; gap: var(--space-12); }
 .version { display: grid; grid-template-columns: 40px 96px 1fr; align-items: center; gap: var(--space-12); }
+.versions .short-form { margin-block: 0; }
+.versions .short-form > label { flex-basis: 560px; }
 .difference .added { background: var(--good-tint); }
 .difference .removed { background: var(--danger-tint); }
 .drop { display: grid; justify-items: center; gap: var(--space-12); padding: var(--space-48) var(--space-16); margin-block-end: var(--space-16); text-align: center; border: 2px dashed var(--field-line); border-radius: var(--radius-surface); color: var(--quiet-text); }
@@ -147,6 +149,7 @@ meter::-moz-meter-bar { background: var(--faint-text); }
   .frame > .side .brand::before { content: "A"; }
 }
 @media (max-width: 720px) {
+  .version > .buttons { grid-column: 1 / -1; }
   .frame { grid-template-columns: minmax(0, 1fr); grid-template-rows: auto 1fr; }
   .frame > .side { display: none; }
   .bar { display: flex; align-items: center; justify-content: space-between; padding: var(--space-4) var(--space-8); border-block-end: 1px solid var(--line); background: var(--surface); position: sticky; inset-block-start: 0; z-index: 1; }

@@ -32,11 +32,6 @@ export function IntegrationView({ name }: { readonly name: string }) {
   const isOperator = session.value?.kind === 'admin';
   const isOwner = isOperator || session.value?.organization === asked.value?.organization;
   const own = [
-    {
-      name: 'versions',
-      title: 'Versions',
-      view: () => <Versions path={path} name={name} activated={asked.again} />,
-    },
     { name: 'errors', title: 'Errors', view: () => <Errors integration={name} /> },
     { name: 'secrets', title: 'Secrets', view: () => <Secrets path={path} /> },
     { name: 'limits', title: 'Limits', view: () => <LimitsView path={path} mayChange={isOperator} /> },
@@ -84,7 +79,16 @@ export function IntegrationView({ name }: { readonly name: string }) {
                 title: 'About',
                 view: () => <About one={one} isOwner={isOwner} path={path} />,
               },
-              ...(isOwner ? own : []),
+              ...(isOwner
+                ? [
+                    {
+                      name: 'versions',
+                      title: 'Versions',
+                      view: () => <Versions {...{ path, one, isOperator }} changed={asked.again} />,
+                    },
+                    ...own,
+                  ]
+                : []),
             ]}
           />
         )}
@@ -112,6 +116,14 @@ function About({ one, isOwner, path }: AboutProps) {
           ['Organization', one.organization],
           ['Visibility', one.visibility],
           ['Active version', one.version],
+          [
+            'Waits for approval',
+            one.waitingVersion && (
+              <a href={addressOf(`integrations/${at(name)}`, { part: 'versions' })}>
+                version {one.waitingVersion}
+              </a>
+            ),
+          ],
           ['Installed into', one.target],
           ['May', one.scopes.join(', ') || 'nothing of the product'],
           ['Fetches from', one.egress?.join(', ')],
@@ -184,63 +196,107 @@ function InstallLink({ path }: { readonly path: string }) {
 
 interface VersionsProps {
   readonly path: string;
-  readonly name: string;
-  readonly activated: () => void;
+  readonly one: WholeIntegration;
+  readonly isOperator: boolean;
+  readonly changed: () => void;
 }
 
-function Versions({ path, name, activated }: VersionsProps) {
-  const versions = useAsked<Items<Version>>(`${path}/versions`);
-  const [compared, setCompared] = useState<number>();
+function Versions({ changed, ...of }: VersionsProps) {
+  const versions = useAsked<Items<Version>>(`${of.path}/versions`);
+  const done = () => {
+    versions.again();
+    changed();
+  };
   return (
     <Shown asked={versions}>
-      {({ items }) => {
-        const active = items.find((one) => one.active)?.version;
-        return (
-          <ol class="versions">
-            {items.map(({ version, active: isActive, createdAt }) => (
-              <li key={version}>
-                <div class="version">
-                  <span class="number">{version}</span>
-                  <Time at={createdAt} />
-                  {isActive ? (
-                    <State state="active" />
-                  ) : (
-                    <div class="buttons">
-                      <Action
-                        words={
-                          version < (active ?? 0)
-                            ? `Roll back to version ${version}`
-                            : `Activate version ${version}`
-                        }
-                        question={`Version ${version} answers from now on, for every installation of ${name}.`}
-                        act={order(`${path}/versions/${version}/activate`)}
-                        done={() => {
-                          versions.again();
-                          activated();
-                        }}
-                      />
-                      <button
-                        type="button"
-                        class="button quiet"
-                        aria-expanded={compared === version}
-                        onClick={() => setCompared(compared === version ? undefined : version)}
-                      >
-                        Compare with the active one
-                      </button>
-                    </div>
-                  )}
-                </div>
-                {compared === version && active !== undefined && (
-                  <Difference {...{ path, from: active, to: version }} />
-                )}
-              </li>
-            ))}
-          </ol>
-        );
-      }}
+      {({ items }) => (
+        <ol class="versions">
+          {items.map((row) => (
+            <VersionRow key={row.version} {...of} {...{ row, done }} />
+          ))}
+        </ol>
+      )}
     </Shown>
   );
 }
+
+interface RowProps extends Omit<VersionsProps, 'changed'> {
+  readonly row: Version;
+  readonly done: () => void;
+}
+
+function VersionRow({ path, one: { name, visibility, version: active }, row, isOperator, done }: RowProps) {
+  const [isCompared, setCompared] = useState(false);
+  const [isRefusing, setRefusing] = useState(false);
+  const { version, active: isActive, createdAt, review } = row;
+  const state = review?.state ?? 'approved';
+  const ordered = (what: 'activate' | 'approve') => order(`${path}/versions/${version}/${what}`);
+  const answers = `Version ${version} answers from now on, for every installation of ${name}`;
+  return (
+    <li>
+      <div class="version">
+        <span class="number">{version}</span>
+        <Time at={createdAt} />
+        <div class="buttons">
+          {isActive && <State state="active" />}
+          {state !== 'approved' && <State state={REVIEWS[state]} />}
+          {!isActive && (state === 'approved' || visibility !== 'public') && (
+            <Action
+              words={`${version < active ? 'Roll back to' : 'Activate'} version ${version}`}
+              question={`${answers}.`}
+              act={ordered('activate')}
+              done={done}
+            />
+          )}
+          {!isActive && (
+            <Opener words="Compare with the active one" isOpen={isCompared} change={setCompared} />
+          )}
+          {isOperator && state !== 'approved' && (
+            <Action
+              words={`Approve version ${version}`}
+              question={`${answers}, with the visibility of its manifest.`}
+              act={ordered('approve')}
+              done={done}
+            />
+          )}
+          {isOperator && state === 'waiting' && (
+            <Opener words="Refuse…" isOpen={isRefusing} change={setRefusing} />
+          )}
+        </div>
+      </div>
+      {review?.reason !== undefined && (
+        <p class="hint" dir="auto">
+          {review.reason}
+        </p>
+      )}
+      {isRefusing && state === 'waiting' && (
+        <ShortForm
+          words="Refuse"
+          fields={[{ name: 'reason', label: 'Reason, for its author' }]}
+          act={(body) => ask(`${path}/versions/${version}/refuse`, { method: 'POST', body })}
+          done={done}
+        />
+      )}
+      {isCompared && !isActive && <Difference {...{ path, from: active, to: version }} />}
+    </li>
+  );
+}
+
+interface OpenerProps {
+  readonly words: string;
+  readonly isOpen: boolean;
+  readonly change: (isOpen: boolean) => void;
+}
+
+const Opener = ({ words, isOpen, change }: OpenerProps) => (
+  <button type="button" class="button quiet" aria-expanded={isOpen} onClick={() => change(!isOpen)}>
+    {words}
+  </button>
+);
+
+const REVIEWS: Readonly<Record<NonNullable<Version['review']>['state'], string>> = {
+  ...{ waiting: 'waits for approval', approved: 'approved', refused: 'refused', unreviewed: 'not reviewed' },
+};
 
 interface Compared {
   readonly lines: readonly DiffLine[];
@@ -300,7 +356,13 @@ async function scriptBytes(path: string, signal: AbortSignal): Promise<number> {
 }
 
 const manifestLines = (version: WholeVersion | undefined): string[] => {
-  const { version: _, active: __, createdAt: ___, ...manifest } = version ?? ({} as WholeVersion);
+  const {
+    version: _,
+    active: __,
+    createdAt: ___,
+    review: ____,
+    ...manifest
+  } = version ?? ({} as WholeVersion);
   return JSON.stringify(manifest, undefined, 2).split('\n');
 };
 

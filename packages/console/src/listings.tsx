@@ -62,7 +62,7 @@ export const INTEGRATIONS: Listing<Integration> = {
   path: 'integrations',
   title: 'Integrations',
   api: '/v1/integrations',
-  filters: [],
+  filters: [{ name: 'review', label: 'Review', choices: ['waiting'] }],
   idOf: ({ name }) => name,
   link: ({ name }) => integrationAddress(name),
   columns: [
@@ -70,7 +70,13 @@ export const INTEGRATIONS: Listing<Integration> = {
     { head: 'Name', cell: ({ name }) => <code>{name}</code> },
     ORGANIZATION,
     { head: 'Visibility', cell: ({ visibility }) => visibility },
-    { head: 'Version', isNumber: true, cell: ({ version }) => version },
+    {
+      ...{ head: 'Version', isNumber: true },
+      cell: ({ version, waitingVersion }) =>
+        waitingVersion === undefined
+          ? version
+          : `${version} (${waitingVersion === version ? 'waits' : `${waitingVersion} waits`})`,
+    },
     time('Published', ({ updatedAt }: Integration) => updatedAt),
   ],
   empty: 'Code that answers requests and events. “annex publish” of a folder makes one.',
@@ -182,6 +188,7 @@ export const NOTICES: Listing<Notice> = {
       choices: [
         ...['webhook.failing', 'webhook.recovered', 'webhook.disabled', 'connection.lost'],
         ...['connection.restored', 'installation.pending', 'integration.published'],
+        ...['integration.submitted', 'integration.approved', 'integration.refused'],
         'integration.quarantined',
       ],
     },
@@ -257,6 +264,7 @@ export const TOKENS: Listing<Token> = {
 /** Actions of the audit, as what was done. */
 const DONE: Readonly<Record<string, string>> = {
   ...{ create: 'made', edit: 'edited', delete: 'deleted', publish: 'published', activate: 'activated' },
+  ...{ approve: 'approved', refuse: 'refused' },
   ...{
     pause: 'paused',
     resume: 'resumed',

@@ -1,5 +1,12 @@
 /** Is it well, and if not, what is wrong? Each number leads to its list. */
-import type { Activity, Delivery, Installation, Notice, Webhook } from '../../client/src/generated.ts';
+import type {
+  Activity,
+  Delivery,
+  Installation,
+  Integration,
+  Notice,
+  Webhook,
+} from '../../client/src/generated.ts';
 import { Callout } from '../../ui/src/widgets.tsx';
 import { ActivityCharts } from './activity-charts.tsx';
 import type { Items } from './api.ts';
@@ -33,6 +40,11 @@ export function Overview() {
   const failed = useAsked<Items<Delivery>>(`/v1/deliveries?state=failed&limit=${SOME}`, EVERY_MS);
   const waiting = useAsked<Items<Delivery>>(`/v1/deliveries?state=pending&limit=${SOME}`, EVERY_MS);
   const pending = useAsked<Items<Installation>>(`/v1/installations?status=pending&limit=${SOME}`, EVERY_MS);
+  const isReviewer = session.value?.kind === 'admin';
+  const reviews = useAsked<Items<Integration>>(
+    isReviewer ? `/v1/integrations?review=waiting&limit=${SOME}` : undefined,
+    EVERY_MS,
+  );
   const notices = useAsked<Items<Notice>>(isOperator ? `/v1/notices?limit=${NEWEST}` : undefined, EVERY_MS);
   const activity = useAsked<Activity>(isOperator ? '/v1/activity' : undefined, EVERY_MS);
   const counts = [
@@ -58,6 +70,15 @@ export function Overview() {
       ...{ asked: pending, words: ['pending installation', 'pending installations'], tone: 'warn' },
       href: addressOf('installations', { status: 'pending' }),
     },
+    // Where the marketplace is open, none ever waits.
+    ...(reviews.value?.items.length
+      ? ([
+          {
+            ...{ asked: reviews, words: ['integration to review', 'integrations to review'], tone: 'warn' },
+            href: addressOf('integrations', { review: 'waiting' }),
+          },
+        ] as const)
+      : []),
   ] as const;
   if (readiness.failure !== undefined && readiness.value === undefined) {
     const again = () => {

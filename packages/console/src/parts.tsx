@@ -48,6 +48,7 @@ const TONES: Readonly<Record<string, 'good' | 'warn' | 'bad' | 'info'>> = {
   },
   ...{ flag: 'warn', variable: 'warn', pending: 'info', unhandled: 'info', canceled: 'info', public: 'info' },
   ...{ paused: 'warn', held: 'warn', degraded: 'warn', fault: 'warn', warn: 'warn', missing: 'warn' },
+  ...{ 'waits for approval': 'warn', refused: 'bad' },
   ...{ failed: 'bad', failing: 'bad', disabled: 'bad', damaged: 'bad', error: 'bad' },
 };
 

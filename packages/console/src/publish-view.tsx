@@ -19,6 +19,7 @@ interface Problem {
 interface Published {
   readonly integration: string;
   readonly version: number;
+  readonly waits?: { readonly activeVersion: number };
   readonly warnings: readonly Problem[];
 }
 
@@ -132,7 +133,10 @@ export function PublishView() {
           <Callout tone="good" role="status">
             <p>
               <a href={integrationAddress(published.integration)}>{published.integration}</a> is published:
-              version {published.version} answers from now on.
+              version {published.version}{' '}
+              {published.waits === undefined
+                ? 'answers from now on.'
+                : `waits for the operator’s approval; version ${published.waits.activeVersion} answers meanwhile.`}
             </p>
           </Callout>
         )}

@@ -31,7 +31,7 @@ describe('an author in the console', needs('chromium'), () => {
   let folders: string;
 
   beforeAll(async () => {
-    annex = await TestService.start();
+    annex = await TestService.start({ flags: ['--marketplace', 'reviewed'] });
     browser = await startChromium();
     folders = await mkdtemp(join(tmpdir(), 'annex-author-'));
   });
@@ -164,4 +164,62 @@ describe('an author in the console', needs('chromium'), () => {
       expect(watched).toEqual({ errors: [], foreign: [] });
     },
   );
+
+  test('has a version that waits until the operator approves it, or reads why not', async () => {
+    const token = await organizationToken();
+    const publish = async (version: number) => {
+      const code = { 'index.js': `export default { fetch: () => new Response('${version}') };` };
+      const { body } = await annex.tryPublish('offered', code, '', token);
+      expect(body).toMatchObject({ version, waits: {} });
+    };
+    await publish(1);
+    await annex.api('POST', '/v1/integrations/offered/versions/1/approve');
+    await publish(2);
+    const operator = await signedIn(annex.admin);
+    await operator.getByRole('link', { name: /integration to review/ }).click();
+    await operator.getByText('1 (2 waits)').waitFor();
+    await operator.getByRole('link', { name: 'offered' }).first().click();
+    await operator.getByRole('link', { name: 'version 2' }).click();
+    await operator.getByRole('button', { name: 'Compare with the active one' }).click();
+    await operator.getByText('Manifest: the same.').waitFor();
+    await operator.getByRole('button', { name: 'Refuse…' }).click();
+    const reason = '<img src=x onerror="canary=1"> asks for too much';
+    await operator.getByLabel('Reason').fill(reason);
+    await operator.getByRole('button', { name: 'Refuse', exact: true }).click();
+    await operator.getByText(reason).waitFor();
+
+    const author = await signedIn(token);
+    await author.goto(`${annex.service.controlUrl}/console/integrations/offered?part=versions`);
+    await author.getByText(reason).waitFor();
+    await publish(3);
+    await author.reload();
+    await author.getByText('waits for approval').waitFor();
+    expect(await author.getByRole('button', { name: 'Approve version 3' }).count()).toBe(0);
+    await operator.reload();
+    await operator.getByRole('button', { name: 'Approve version 3' }).click();
+    await operator.getByRole('alertdialog').getByRole('button', { name: 'Approve version 3' }).click();
+    await operator.getByRole('button', { name: 'Roll back to version 1' }).waitFor();
+    expect(await operator.evaluate('globalThis.canary')).toBeUndefined();
+  });
+
+  const organizationToken = async () => {
+    const json = { kind: 'organization', organization: 'acme' };
+    return String((await annex.api('POST', '/v1/tokens', { json })).body['token']);
+  };
+
+  /** A page of the console. Nothing is asked of other hosts, and no script fails. */
+  async function signedIn(token: string): Promise<Page> {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+    context.setDefaultTimeout(60_000);
+    const page = await context.newPage();
+    const watched = watchPage(page);
+    onTestFinished(async () => {
+      await context.close();
+      expect(watched).toEqual({ errors: [], foreign: [] });
+    });
+    const { body } = await annex.api('POST', '/v1/console-links', { token });
+    await page.goto(`${annex.service.controlUrl}${body['url']}`);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    return page;
+  }
 });
