@@ -5,9 +5,9 @@ import { webUrl } from '../../components/src/drawing/urls.ts';
 import { drawnMarkdown, type MarkdownLooks } from '../../components/src/elements/markdown.tsx';
 import { Failure, Shown } from '../../ui/src/asked.tsx';
 import { Icon } from '../../ui/src/icons.tsx';
-import { Emblem, Question } from '../../ui/src/widgets.tsx';
+import { Emblem, PlainSelect, Question } from '../../ui/src/widgets.tsx';
 import { Configuration, type Placed, partOf, placeTitle, Status, targetPath } from './parts.tsx';
-import { addressOf, ask, at, go, type Items, session, useAsked } from './portal-api.ts';
+import { addressOf, ask, at, go, type Items, place, session, useAsked } from './portal-api.ts';
 import type { Words } from './words.ts';
 
 interface Props {
@@ -17,34 +17,55 @@ interface Props {
 export function Catalogue({ words }: Props) {
   const installations = useAsked<Items<Installation>>('/installations?limit=100');
   const integrations = useAsked<Items<Integration>>('/integrations?limit=100');
+  const installed = installations.value?.items.map(({ integration }) => integration) ?? [];
+  const others = (integrations.value?.items ?? [])
+    .map(({ name }) => name)
+    .filter((name) => !installed.includes(name));
+  const wholes = useWholes([...installed, ...others]);
+  const isThere = (category: string) =>
+    others.some((name) => wholes.get(name)?.categories.includes(category));
+  const categories = CATEGORIES.filter(isThere);
+  const chosen = categories.find((category) => category === place.value.query['category']);
+  const offered =
+    chosen === undefined ? others : others.filter((name) => wholes.get(name)?.categories.includes(chosen));
   return (
     <>
       <h1>{words.integrations}</h1>
       <Shown asked={installations} words={words}>
-        {({ items: installed }) => (
+        {({ items }) => (
           <Shown asked={integrations} words={words}>
-            {({ items }) => {
-              const names = new Set(installed.map(({ integration }) => integration));
-              const others = items.filter(({ name }) => !names.has(name));
-              return (
-                <>
-                  <h2>{words.installed}</h2>
-                  {installed.length === 0 && <p class="empty">{words.noneInstalled}</p>}
-                  <ul class="cards">
-                    {installed.map(({ id, integration, status }) => (
-                      <Card key={id} name={integration} status={status} words={words} />
-                    ))}
-                  </ul>
+            {() => (
+              <>
+                <h2>{words.installed}</h2>
+                {items.length === 0 && <p class="empty">{words.noneInstalled}</p>}
+                <ul class="cards">
+                  {items.map(({ id, integration: name, status }) => (
+                    <Card key={id} {...{ name, status, words }} whole={wholes.get(name)} />
+                  ))}
+                </ul>
+                <div class="head">
                   <h2>{words.available}</h2>
-                  {others.length === 0 && <p class="hint">{words.noneAvailable}</p>}
-                  <ul class="cards">
-                    {others.map(({ name }) => (
-                      <Card key={name} name={name} words={words} />
-                    ))}
-                  </ul>
-                </>
-              );
-            }}
+                  {categories.length > 0 && (
+                    <div class="filter">
+                      <PlainSelect
+                        named={{ 'aria-label': words.category }}
+                        choices={categories.map((id) => ({ id, label: words[id] }))}
+                        value={chosen ?? ''}
+                        placeholder={words.allCategories}
+                        clearable
+                        change={(category) => go(addressOf('integrations', { category }))}
+                      />
+                    </div>
+                  )}
+                </div>
+                {others.length === 0 && <p class="hint">{words.noneAvailable}</p>}
+                <ul class="cards">
+                  {offered.map((name) => (
+                    <Card key={name} {...{ name, words }} whole={wholes.get(name)} />
+                  ))}
+                </ul>
+              </>
+            )}
           </Shown>
         )}
       </Shown>
@@ -52,28 +73,48 @@ export function Catalogue({ words }: Props) {
   );
 }
 
+/** Those of a manifest, in the order in which they are offered. */
+const CATEGORIES = [
+  ...(['analytics', 'authenticated-access', 'collaboration', 'content', 'marketing', 'other'] as const),
+] as const;
+
+/** What is known of integrations, by name, as far as it was read. */
+function useWholes(names: readonly string[]): ReadonlyMap<string, WholeIntegration> {
+  const { value } = useAsked<ReadonlyMap<string, WholeIntegration>>(
+    names.length === 0 ? undefined : names.join(' '),
+    undefined,
+    async (signal) => {
+      const read = (name: string) =>
+        ask<WholeIntegration>(`/${at('integrations', name)}`, { signal }).catch(() => undefined);
+      const all = await Promise.all(names.map(read));
+      return new Map(all.flatMap((whole) => (whole === undefined ? [] : [[whole.name, whole]])));
+    },
+  );
+  return value ?? NONE;
+}
+const NONE: ReadonlyMap<string, WholeIntegration> = new Map();
+
 interface CardProps extends Props {
   readonly name: string;
+  /** Undefined until it was read. */
+  readonly whole: WholeIntegration | undefined;
   readonly status?: Installation['status'];
 }
 
-function Card({ name, status, words }: CardProps) {
-  const { value } = useAsked<WholeIntegration>(`/${at('integrations', name)}`);
-  return (
-    <li>
-      <a class="card" href={addressOf(at('integrations', name))}>
-        <Emblem title={value?.title ?? name} url={webUrl(value?.urls.icon)} />
-        <span class="card-text">
-          <strong dir="auto">{value?.title ?? name}</strong>
-          <span class="hint" dir="auto">
-            {value?.description}
-          </span>
-          {status && <Status status={status} words={words} />}
+const Card = ({ name, whole, status, words }: CardProps) => (
+  <li>
+    <a class="card" href={addressOf(at('integrations', name))}>
+      <Emblem title={whole?.title ?? name} url={webUrl(whole?.urls.icon)} />
+      <span class="card-text">
+        <strong dir="auto">{whole?.title ?? name}</strong>
+        <span class="hint" dir="auto">
+          {whole?.description}
         </span>
-      </a>
-    </li>
-  );
-}
+        {status && <Status status={status} words={words} />}
+      </span>
+    </a>
+  </li>
+);
 
 export function IntegrationView({
   name,

@@ -49,6 +49,8 @@ main { max-inline-size: 1000px; margin-inline: auto; padding: var(--space-32) va
 .attempts > li { display: flex; flex-wrap: wrap; gap: 0 var(--space-12); font-size: var(--text-m); }
 .attempts .payload { inline-size: 100%; }
 .head { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: var(--space-12); margin-block-end: var(--space-16); }
+.head > h2 { margin-block-end: 0; }
+.head:has(> h2) { align-items: end; }
 .filter { inline-size: 200px; }
 .add { display: flex; flex-wrap: wrap; align-items: end; gap: var(--space-8); margin-block-end: var(--space-24); }
 .add label { display: grid; gap: 4px; flex: 1 1 180px; max-inline-size: 280px; }

@@ -40,6 +40,7 @@ export default createIntegration({ fetch: () => new Response('hello') });`;
 const CHAT = `name: chat
 title: Chat
 description: Posts news to a channel.
+categories: [collaboration, marketing]
 organization: acme
 visibility: public
 scopes: [space:content:read]
@@ -172,6 +173,14 @@ describe('the portal', needs('chromium'), () => {
   test('a customer installs, connects, configures, sets up a webhook, tests it and sees it', async () => {
     await open('mouse');
     expect(page.url()).toBe(`${annex.service.controlUrl}/portal/`);
+    const categories = page.getByRole('combobox', { name: 'Category' });
+    await categories.waitFor();
+    expect(await categories.locator('option').allTextContents()).toEqual([
+      ...['All categories', 'Collaboration', 'Marketing', 'Other'],
+    ]);
+    await categories.selectOption('Collaboration');
+    await expect.poll(() => page.locator('.card').count()).toBe(1);
+    expect(new URL(page.url()).searchParams.get('category')).toBe('collaboration');
     await link(/^Chat Posts/).click();
     await page.getByText('Read the content of spaces').waitFor();
     await button('Install').click();
@@ -223,7 +232,8 @@ describe('the portal', needs('chromium'), () => {
       expect(await focused()).toMatch(name);
     };
     await link(/^Chat Posts/).waitFor();
-    await stepTo(/^Chat.*Posts/);
+    // The initials before the title are not read out, but are in its text.
+    await stepTo(/Chat.*Posts/);
     await press('Enter');
     await button('Install').waitFor();
     await stepTo(/^Install$/);
