@@ -16,6 +16,8 @@ export interface Filter {
   readonly choices?: readonly string[];
   /** Whether it is a time. */
   readonly isTime?: true;
+  /** Whether a link chooses it, and it is shown where one has. */
+  readonly isForLinks?: true;
 }
 
 /** A list, declared once: its page follows from it. */
@@ -45,6 +47,7 @@ export function ListView<Row>({ listing }: { readonly listing: Listing<Row> }) {
   const chosen = Object.fromEntries(filters.map(({ name }) => [name, query[name]]));
   const path = withQuery(api, { ...chosen, limit: isWhole ? undefined : String(PAGE_ITEMS) });
   const asked = useAsked<Items<Row>>(path);
+  const offered = filters.filter((filter) => filter.isForLinks === undefined || query[filter.name]);
   return (
     <section aria-labelledby="title">
       <header class="head">
@@ -56,7 +59,7 @@ export function ListView<Row>({ listing }: { readonly listing: Listing<Row> }) {
           </button>
         </div>
       </header>
-      {filters.length > 0 && <Filters listing={listing} query={query} />}
+      {offered.length > 0 && <Filters listing={{ ...listing, filters: offered }} query={query} />}
       <Shown asked={asked} rows={6}>
         {(first) => <Rows key={path} {...{ listing, first, path }} again={asked.again} />}
       </Shown>

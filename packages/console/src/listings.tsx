@@ -62,7 +62,7 @@ export const INTEGRATIONS: Listing<Integration> = {
   path: 'integrations',
   title: 'Integrations',
   api: '/v1/integrations',
-  filters: [{ name: 'review', label: 'Review', choices: ['waiting'] }],
+  filters: [{ name: 'review', label: 'Review', choices: ['waiting'], isForLinks: true }],
   idOf: ({ name }) => name,
   link: ({ name }) => integrationAddress(name),
   columns: [

@@ -136,7 +136,11 @@ export function PublishView() {
               version {published.version}{' '}
               {published.waits === undefined
                 ? 'answers from now on.'
-                : `waits for the operator’s approval; version ${published.waits.activeVersion} answers meanwhile.`}
+                : `waits for the operator’s approval; ${
+                    published.waits.activeVersion === published.version
+                      ? 'only its organization has it meanwhile'
+                      : `version ${published.waits.activeVersion} answers meanwhile`
+                  }.`}
             </p>
           </Callout>
         )}

@@ -160,8 +160,8 @@ export const rollback: Command = defineCommand({
   }),
   async run({ output, client, signal }, { integration, version: wanted }) {
     const annex = await client();
-    const { version: previous } = await annex.integrations.get(integration, { signal });
-    const version = wanted ?? (await versionBefore(annex, integration, previous));
+    const { version: previous, visibility } = await annex.integrations.get(integration, { signal });
+    const version = wanted ?? (await versionBefore(annex, integration, previous, visibility === 'public'));
     await annex.versions.activate(integration, version, { signal });
     output.result({ integration, version, previous }, () =>
       output.line(
@@ -173,8 +173,17 @@ export const rollback: Command = defineCommand({
   },
 });
 
-async function versionBefore(annex: Annex, integration: string, active: number): Promise<number> {
-  for await (const { version } of annex.versions.all(integration)) if (version < active) return version;
+/** @param isPublic whether those that the operator has not approved are passed over */
+async function versionBefore(
+  annex: Annex,
+  integration: string,
+  active: number,
+  isPublic: boolean,
+): Promise<number> {
+  for await (const { version, review } of annex.versions.all(integration)) {
+    const isApproved = review === undefined || review.state === 'approved';
+    if (version < active && (isApproved || !isPublic)) return version;
+  }
   throw new Failure(`${integration} has no version before ${active}, which is active.`, {
     code: 'VERSION_UNKNOWN',
     hint: `\`annex versions ${integration}\` lists them.`,

@@ -3,6 +3,8 @@
  * request.
  */
 import { expect, test } from 'vitest';
+import { annex as annexCommand } from '../../support/cli/annex-run.ts';
+import { folderWith, manifestOf } from '../../support/cli/author-folder.ts';
 import { startTestService } from '../../support/service.ts';
 
 /**
@@ -52,6 +54,8 @@ test('an older version can be activated again', async () => {
   expect(await (await fetch(endpoint)).text()).toBe('1 1');
 });
 
+const PUBLIC = manifestOf('steady', 'index.js').replace('visibility: private', 'visibility: public');
+
 test('a version of a public integration runs for others once it is approved, where they are reviewed', async () => {
   const annex = await startTestService({ flags: ['--marketplace', 'reviewed'] });
   const json = { kind: 'organization', organization: 'acme' };
@@ -65,7 +69,11 @@ test('a version of a public integration runs for others once it is approved, whe
   expect(await (await fetch(own.endpoint)).text()).toBe('1 1');
   await order('1/approve');
   const other = await annex.install('steady');
-  expect(await publish(2)).toMatchObject({ version: 2, waits: { activeVersion: 1 } });
+  const { stdout } = await annexCommand({
+    words: ['publish', await folderWith({ 'platform-manifest.yaml': PUBLIC, 'index.js': answering(2) })],
+    env: { ANNEX_URL: annex.service.controlUrl, ANNEX_TOKEN: token },
+  });
+  expect(stdout).toContain("version 2 waits for the operator's approval; version 1 goes on");
   const refused = await order('2/activate', { token });
   expect([refused.status, refused.body]).toMatchObject([409, { error: { code: 'VERSION_UNAPPROVED' } }]);
   expect(await (await fetch(other.endpoint)).text()).toBe('1 1');
@@ -80,6 +88,10 @@ test('a version of a public integration runs for others once it is approved, whe
   ]);
   expect((await order('2/refuse', { json: { reason: 'x'.repeat(1_001) } })).status).toBe(400);
   expect((await order('2/approve')).body).toMatchObject({ review: { state: 'approved' } });
+  const told = (await annex.api('GET', '/v1/notices')).body['items'] as { type: string }[];
+  expect(told.map(({ type }) => type.replace('integration.', '')).reverse()).toEqual([
+    ...['published', 'submitted', 'approved', 'submitted', 'refused', 'approved'],
+  ]);
   expect(await (await fetch(other.endpoint)).text()).toBe('2 2');
 });
 

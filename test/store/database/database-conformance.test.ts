@@ -359,6 +359,14 @@ describe(IS_POSTGRES ? 'postgres' : 'sqlite', () => {
       await expect(activate(3)).rejects.toMatchObject(UNAPPROVED);
     });
 
+    test('attack: a version from before, of an integration that is not public, does not make it public', async () => {
+      const { database, vault, publish, now, activate } = await reviewed();
+      const { registry: before } = registryOver(database, vault);
+      for (const visibility of ['public', 'private']) await publish(visibility, AUTHOR, before);
+      await activate(1);
+      expect(await now()).toEqual(['private', 1, undefined]);
+    });
+
     test('refuses with a reason, also what it had approved, but not what runs', async () => {
       const { registry, publish, approve, states, now, activate } = await reviewed();
       const refuse = (number: number) => registry.refuse('hello', number, 'No.', OPERATOR);
