@@ -58,6 +58,12 @@ interface Surface {
   addressOf(place: string): string;
 }
 
+const DEV_PLACES = {
+  ...{ components: 'components', component: 'components/open-orders', insert: 'insert' },
+  ...{ configuration: 'configuration', events: 'events', schedules: 'schedules', calls: 'calls' },
+  ...{ endpoint: 'endpoint', storage: 'storage' },
+};
+
 const [into, ...names] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
 const isWanted = (name: string) => names.length === 0 || names.some((one) => name.startsWith(one));
@@ -89,12 +95,6 @@ async function drawServices(folder: string): Promise<void> {
   }
 }
 
-const DEV_PLACES = {
-  ...{ components: 'components', component: 'components/open-orders', insert: 'insert' },
-  ...{ configuration: 'configuration', events: 'events', schedules: 'schedules', calls: 'calls' },
-  ...{ endpoint: 'endpoint', storage: 'storage' },
-};
-
 async function drawDev(folder: string): Promise<void> {
   const [full, empty] = [await devSession(), await devSession(true)];
   try {
@@ -111,38 +111,44 @@ async function newPage(scheme: Scheme): Promise<Page> {
   return context.newPage();
 }
 
-const consoleOf = ({ controlUrl, annex, places }: Seeded): Surface => ({
-  ...{ name: 'console', places },
-  addressOf: (place) => `${controlUrl}/console/${place}`,
-  async open(scheme) {
-    const page = await newPage(scheme);
-    const { url } = await annex.consoleLinks.create();
-    await page.goto(`${controlUrl}${url}`);
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    await page.context().route('**/v1/activity', (route) => route.fulfill({ json: dayOfActivity() }));
-    return page;
-  },
-});
+function consoleOf({ controlUrl, annex, places }: Seeded): Surface {
+  return {
+    ...{ name: 'console', places },
+    addressOf: (place) => `${controlUrl}/console/${place}`,
+    async open(scheme) {
+      const page = await newPage(scheme);
+      const { url } = await annex.consoleLinks.create();
+      await page.goto(`${controlUrl}${url}`);
+      await page.getByRole('heading', { name: 'Overview' }).waitFor();
+      await page.context().route('**/v1/activity', (route) => route.fulfill({ json: dayOfActivity() }));
+      return page;
+    },
+  };
+}
 
-const portalOf = ({ controlUrl, annex, portalPlaces: places }: Seeded): Surface => ({
-  ...{ name: 'portal', places },
-  addressOf: (place) => `${controlUrl}/portal/${place}`,
-  async open(scheme) {
-    const page = await newPage(scheme);
-    const { url } = await annex.portalLinks.create({
-      ...{ organization: 'acme', returnUrl: 'https://app.example.com/', theme: { name: 'Billing' } },
-    });
-    await page.goto(`${controlUrl}${url}`);
-    await page.getByRole('navigation').waitFor();
-    return page;
-  },
-});
+function portalOf({ controlUrl, annex, portalPlaces: places }: Seeded): Surface {
+  return {
+    ...{ name: 'portal', places },
+    addressOf: (place) => `${controlUrl}/portal/${place}`,
+    async open(scheme) {
+      const page = await newPage(scheme);
+      const { url } = await annex.portalLinks.create({
+        ...{ organization: 'acme', returnUrl: 'https://app.example.com/', theme: { name: 'Billing' } },
+      });
+      await page.goto(`${controlUrl}${url}`);
+      await page.getByRole('navigation').waitFor();
+      return page;
+    },
+  };
+}
 
-const devPageOf = (url: string, places: Surface['places']): Surface => ({
-  ...{ name: 'dev', places },
-  addressOf: (place) => `${url}#${place}`,
-  open: newPage,
-});
+function devPageOf(url: string, places: Surface['places']): Surface {
+  return {
+    ...{ name: 'dev', places },
+    addressOf: (place) => `${url}#${place}`,
+    open: newPage,
+  };
+}
 
 async function drawStates(folder: string, surface: Surface): Promise<void> {
   await drawAll(folder, surface, { state: '' });
@@ -160,21 +166,22 @@ interface Drawn {
 /** Draws views in both schemes, at three widths. */
 async function drawAll(folder: string, surface: Surface, drawn: Drawn): Promise<void> {
   const { state, places = surface.places, prepare } = drawn;
-  for (const [view, place] of Object.entries(places)) {
-    const name = `${surface.name}-${view}${state}`;
-    if (!isWanted(name)) continue;
-    for (const scheme of SCHEMES) {
-      const page = await surface.open(scheme);
-      await prepare?.(page.context());
+  const wanted = Object.entries(places).filter(([view]) => isWanted(`${surface.name}-${view}${state}`));
+  if (wanted.length === 0) return;
+  for (const scheme of SCHEMES) {
+    const page = await surface.open(scheme);
+    await prepare?.(page.context());
+    for (const [view, place] of wanted) {
       await page.goto(surface.addressOf(place));
       // A view that loads never rests.
       await page.waitForTimeout(prepare === undefined ? 900 : 500);
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 900 });
-        await page.screenshot({ path: join(folder, `${name}-${scheme}-${width}.png`), fullPage: true });
+        const name = `${surface.name}-${view}${state}-${scheme}-${width}.png`;
+        await page.screenshot({ path: join(folder, name), fullPage: true });
       }
-      await page.context().close();
     }
+    await page.context().close();
   }
 }
 
