@@ -50,7 +50,11 @@ export async function seededService(isEmpty = false): Promise<Seeded> {
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
   const { service, end } = await startTemporaryService({
-    flags: ['--webhook-http', 'allow', '--egress-allow', host, '--webhook-retries', '1s,1s'],
+    flags: [
+      ...['--webhook-http', 'allow', '--egress-allow', host, '--webhook-retries', '1s,1s'],
+      // The fixture of the same title is installed.
+      ...(isEmpty ? [] : ['--built-ins', 'none']),
+    ],
     logLevel: 'silent',
   });
   const { controlUrl } = service;
@@ -177,7 +181,7 @@ async function seed(
     ...{ catalogue: 'integrations', offer: 'integrations/poll', installed: 'integrations/webhook' },
     ...{ steps: 'integrations/settings', place: 'integrations/webhook/spaces/garden' },
     ...{ webhooks: 'webhooks', webhook: `webhooks/webhook/${hooks[0]}` },
-    ...{ activity: 'activity', 'activity-failed': `activity?state=failed&open=${delivery}` },
+    ...{ activity: 'activity', 'activity-open': `activity?state=failed&open=${delivery}` },
     ...{ nowhere: 'elsewhere' },
   };
   return { places, portalPlaces };

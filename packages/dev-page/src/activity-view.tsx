@@ -4,6 +4,7 @@
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { Icon } from '../../ui/src/icons.tsx';
 import { Payload, State } from '../../ui/src/shown-values.tsx';
 import type { FeedEvent, LogLineView } from './page-api.ts';
 import { feed } from './page-state.ts';
@@ -150,7 +151,11 @@ function Entry({ event, parts }: Happening) {
     case 'delivery':
       return <Delivery change={event['change'] as DeliveryChangeView} />;
     case 'rendered':
-      return <Details title={`Drawn in the terminal: ${event['component']}`} value={event['rendering']} />;
+      return (
+        <Title tone="info" opened={<Payload value={cut(event['rendering'])} label="drawing" />}>
+          Drawn in the terminal: {String(event['component'])}
+        </Title>
+      );
     case 'triggered':
       return <Title tone="info">{`Posted ${event['type']}, ${event['eventId']}.`}</Title>;
     case 'request':
@@ -164,46 +169,64 @@ interface TitleProps {
   readonly tone: Tone;
   /** A figure at its end. */
   readonly beside?: string;
+  /** What it shows once it is opened. */
+  readonly opened?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-const Title = ({ tone, beside, children }: TitleProps) => (
-  <p class="title">
-    <State tone={tone}>
-      <span dir="auto">{children}</span>
-    </State>
-    {beside !== undefined && <small>{beside}</small>}
-  </p>
-);
+function Title({ tone, beside, opened, children }: TitleProps) {
+  const words = (
+    <>
+      <State tone={tone}>
+        <span dir="auto">{children}</span>
+      </State>
+      {beside !== undefined && <small>{beside}</small>}
+    </>
+  );
+  if (opened === undefined) return <p class="title">{words}</p>;
+  return (
+    <details>
+      <summary class="title">
+        {words}
+        <Icon name="chevron" />
+      </summary>
+      {opened}
+    </details>
+  );
+}
 
-const toneOfStatus = (status: unknown): Tone =>
-  typeof status !== 'number' || status === 0 || status >= 400 ? 'bad' : 'good';
+function toneOfStatus(status: unknown): Tone {
+  if (typeof status !== 'number' || status === 0 || status >= 500) return 'bad';
+  return status >= 400 ? 'warn' : 'good';
+}
 
 /** A request that others have sent to the endpoint. */
 function Requested({ event }: { readonly event: FeedEvent }) {
   const { method, path, status, durationMs, installation, requestId } = event;
+  const opened = (
+    <dl class="facts">
+      <dt>Installation</dt>
+      <dd>{installation === undefined ? 'none has this endpoint' : <code>{String(installation)}</code>}</dd>
+      <dt>Request</dt>
+      <dd>
+        <code>{String(requestId)}</code>
+      </dd>
+    </dl>
+  );
   return (
-    <>
-      <Title tone={toneOfStatus(status)} beside={`${durationMs} ms`}>
-        {`${method} ${path}: ${status || 'the client left'}`}
-      </Title>
-      <dl class="facts">
-        <dt>Installation</dt>
-        <dd>{installation === undefined ? 'none has this endpoint' : <code>{String(installation)}</code>}</dd>
-        <dt>Request</dt>
-        <dd>
-          <code>{String(requestId)}</code>
-        </dd>
-      </dl>
-    </>
+    <Title tone={toneOfStatus(status)} beside={`${durationMs} ms`} opened={opened}>
+      {`${method} ${path}: ${status || 'the client left'}`}
+    </Title>
   );
 }
+
+const FETCH_LOOKS: Readonly<Partial<Record<Tone, string>>> = { bad: 'error', warn: 'warn' };
 
 /** What the code has fetched, or why it was not answered. */
 function Fetched({ fetch }: { readonly fetch: FeedEvent }) {
   const { method, url, status, durationMs, failure } = fetch;
   return (
-    <p class={failure === undefined ? 'lines' : 'lines error'} dir="auto">
+    <p class={`lines ${FETCH_LOOKS[toneOfStatus(status)] ?? ''}`} dir="auto">
       <span>fetch</span>
       <span>
         {`${method} ${url}: ${status || 'no answer'}`}
@@ -216,17 +239,16 @@ function Fetched({ fetch }: { readonly fetch: FeedEvent }) {
 
 function Asked({ event }: { readonly event: FeedEvent }) {
   const { title, status, durationMs, request, answer } = event;
-  return (
+  const opened = (
     <>
-      <Title tone={toneOfStatus(status)} beside={`${durationMs} ms`}>
-        {String(title)}: {String(status)}
-      </Title>
-      <details>
-        <summary>request and answer</summary>
-        <Payload value={cut(request)} label="request" />
-        <Payload value={cut(answer)} label="answer" />
-      </details>
+      <Payload value={cut(request)} label="request" />
+      <Payload value={cut(answer)} label="answer" />
     </>
+  );
+  return (
+    <Title tone={toneOfStatus(status)} beside={`${durationMs} ms`} opened={opened}>
+      {String(title)}: {String(status)}
+    </Title>
   );
 }
 
@@ -243,22 +265,14 @@ const DELIVERY_TONES: Readonly<Record<string, Tone>> = {
 
 function Delivery({ change }: { readonly change: DeliveryChangeView }) {
   return (
-    <>
-      <Title tone={DELIVERY_TONES[change.change] ?? 'info'}>
-        {change.delivery.type}: {change.change}
-      </Title>
-      <Details title="delivery" value={change} />
-    </>
+    <Title
+      tone={DELIVERY_TONES[change.change] ?? 'info'}
+      opened={<Payload value={cut(change)} label="delivery" />}
+    >
+      {change.delivery.type}: {change.change}
+    </Title>
   );
 }
-
-/** A value, folded until the author opens it. */
-const Details = ({ title, value }: { readonly title: string; readonly value: unknown }) => (
-  <details>
-    <summary>{title}</summary>
-    <Payload value={cut(value)} label={title} />
-  </details>
-);
 
 /** Attack: a value that is too large for a page to lay out. */
 const CHARS_MAX = 50_000;

@@ -8,7 +8,7 @@ ul, ol { padding: 0; list-style: none; }
 h1 { margin: 0; font-size: var(--head-s); line-height: 1.25; }
 h2 { font-size: var(--head-m); line-height: 1.25; }
 h3 { margin: 0; font: 600 var(--text-m) var(--mono); }
-.frame { display: grid; grid-template: auto 1fr / 220px minmax(0, 1fr) minmax(320px, 400px); min-block-size: 100vh; }
+.frame { display: grid; grid-template: auto 1fr / 220px minmax(0, 1fr) minmax(320px, 460px); min-block-size: 100vh; }
 .top { grid-column: 1 / -1; display: flex; flex-wrap: wrap; align-items: center; gap: var(--space-4) var(--space-16); padding: var(--space-12) var(--space-24); border-block-end: 1px solid var(--line); background: var(--surface); }
 .top p { color: var(--quiet-text); font-size: var(--text-m); }
 .top > .state { margin-inline-start: auto; font-size: var(--text-m); }
@@ -27,14 +27,19 @@ main section + section { margin-block-start: var(--space-32); }
 .activity ul { display: grid; gap: var(--space-4); }
 .activity li li { padding: 0; border: none; }
 .title { display: flex; justify-content: space-between; align-items: baseline; gap: var(--space-8); }
-.title .state { white-space: normal; }
+.title .state { white-space: normal; flex: 1; min-inline-size: 0; align-items: baseline; }
+summary.title { list-style: none; align-items: center; }
+summary.title::-webkit-details-marker { display: none; }
+summary.title > .icon { transform: rotate(-90deg); align-self: center; }
+[open] > summary.title > .icon { transform: none; }
+summary.title .state:not(.bad) { color: var(--text); }
 .title small, .fact { color: var(--quiet-text); font-size: var(--text-s); white-space: nowrap; font-variant-numeric: tabular-nums; }
 .lines { display: grid; grid-template-columns: 5ch minmax(0, 1fr) auto; gap: 0 var(--space-8); font: var(--text-s)/1.5 var(--mono); white-space: pre-wrap; }
 .lines > span:first-child { color: var(--quiet-text); }
 .lines:is(.error, .warn) > span:first-child { color: inherit; }
 .lines.error { color: var(--danger); font-size: var(--text-s); }
 .lines.warn { color: var(--warn); }
-.lines > small { color: var(--quiet-text); white-space: nowrap; font-size: inherit; font-variant-numeric: tabular-nums; }
+.lines > small { margin-inline-end: var(--space-24); color: var(--quiet-text); white-space: nowrap; font-size: inherit; font-variant-numeric: tabular-nums; }
 .facts { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--space-8); color: var(--quiet-text); font-size: var(--text-s); }
 .facts code { font-size: var(--text-s); }
 summary { cursor: pointer; color: var(--quiet-text); font-size: var(--text-m); }
@@ -42,7 +47,10 @@ summary:hover { color: var(--text); }
 details > * + * { margin-block-start: var(--space-8); }
 .card { display: grid; gap: var(--space-12); padding: var(--space-16); border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); }
 :is(.card, section) > .button { justify-self: start; }
+.card > h3 + .fact { margin-block-start: calc(-1 * var(--space-8)); }
+main > .callout { max-inline-size: 800px; margin-block-end: var(--space-16); }
 .row { display: flex; flex-wrap: wrap; align-items: end; gap: var(--space-12); }
+p.row { align-items: center; }
 .row > .field { flex: 1 1 200px; }
 .row > .button { align-self: end; }
 .row > .field.short { flex: 0 0 120px; }

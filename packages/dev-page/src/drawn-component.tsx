@@ -15,10 +15,12 @@ const ask: Readonly<Record<Place, Transport>> = {
 export interface DrawnComponentProps {
   readonly id: string;
   readonly place: Place;
+  /** Of its block. */
+  readonly title?: string | undefined;
   readonly props?: JsonObject;
 }
 
-export function DrawnComponent({ id, place, props = {} }: DrawnComponentProps) {
+export function DrawnComponent({ id, place, title, props = {} }: DrawnComponentProps) {
   const host = useRef<HTMLDivElement>(null);
   const ended = useSignal<string | undefined>(undefined);
   const drawn = useRef<AnnexComponent>(null);
@@ -47,6 +49,11 @@ export function DrawnComponent({ id, place, props = {} }: DrawnComponentProps) {
   return (
     <article class="card">
       <h3 dir="auto">{id}</h3>
+      {title !== undefined && (
+        <p class="fact" dir="auto">
+          {title}
+        </p>
+      )}
       <div ref={host} class="drawing" />
       {ended.value !== undefined && (
         <Callout tone="good" role="status">

@@ -6,13 +6,15 @@ import { type FeedEvent, read, type SessionView } from './page-api.ts';
 /** Events that the page shows. */
 const FEED_MAX = 300;
 
-export const session = signal<SessionView>({ live: null });
+/** Undefined until it is known. */
+export const session = signal<SessionView | undefined>(undefined);
 export const feed = signal<readonly FeedEvent[]>([]);
 /** Counts the versions that became live, so that what is drawn is drawn again. */
 export const generation = signal(0);
 /** Counts the edits of the installation, after which the code may draw something else. */
 export const edits = signal(0);
-export const isConnected = signal(false);
+/** Undefined until the first answer. */
+export const isConnected = signal<boolean | undefined>(undefined);
 /** Name of the view that is shown, and of its part, as the address has them. */
 export const place = signal<readonly string[]>([]);
 
@@ -32,7 +34,7 @@ const EDITS_EVERY_MS = 1_500;
 export function watchEdits(): void {
   const look = async () => {
     const shown = session.value;
-    if (document.visibilityState !== 'visible' || shown.live === null) return;
+    if (document.visibilityState !== 'visible' || !shown?.live) return;
     const { revision } = await read<{ revision: string }>('revision');
     // A version that has become live meanwhile is drawn as the configuration is now.
     if (session.value !== shown || shown.revision === revision) return;
@@ -82,7 +84,7 @@ export function followSession(): void {
 }
 
 export async function refresh(): Promise<void> {
-  const before = session.value.live?.version;
+  const before = session.value?.live?.version;
   const now = await read<SessionView>('session');
   batch(() => {
     session.value = now;

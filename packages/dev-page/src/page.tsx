@@ -3,10 +3,11 @@
  * at a time, whose name is behind the `#` of the address; what happens is beside it.
  */
 import { type ComponentChildren, render } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { Icon } from '../../ui/src/icons.tsx';
 import { State } from '../../ui/src/shown-values.tsx';
 import { styleSheet, WIDGET_STYLES } from '../../ui/src/stylesheet.ts';
-import { Callout } from '../../ui/src/widgets.tsx';
+import { Callout, Skeleton } from '../../ui/src/widgets.tsx';
 import { ActivityView } from './activity-view.tsx';
 import { CallsView } from './calls-view.tsx';
 import { ConfigurationsView } from './configuration-view.tsx';
@@ -70,7 +71,11 @@ function ComponentsView({ live, only }: { readonly live: LiveSession; readonly o
     <section aria-labelledby="components">
       <h2 id="components">Components</h2>
       {shown.map((component) => (
-        <DrawnComponent key={`${component.id} ${component.place}`} {...component} />
+        <DrawnComponent
+          key={`${component.id} ${component.place}`}
+          {...component}
+          title={live.blocks.find(({ id }) => id === component.id)?.title}
+        />
       ))}
     </section>
   );
@@ -78,19 +83,20 @@ function ComponentsView({ live, only }: { readonly live: LiveSession; readonly o
 
 function Page() {
   const { value } = session;
-  const views = value.live === null ? [] : viewsOf(value);
+  const live = value?.live ? value : undefined;
+  const views = live === undefined ? [] : viewsOf(live);
   const [path, part] = place.value;
   const shown = views.find((view) => view.path === path) ?? views[0];
   const known = shown?.parts?.find((one) => one === part);
   return (
     <div class="frame">
       <header class="top">
-        <h1 dir="auto">{value.live?.title ?? 'annex dev'}</h1>
-        {value.live !== null && (
+        <h1 dir="auto">{live?.live.title ?? 'annex dev'}</h1>
+        {live && (
           <p>
-            <span dir="auto">{value.live.integration}</span>, version{' '}
-            <strong id="version">{value.live.version}</strong>, installed for{' '}
-            <span dir="auto">{value.live.organization}</span>
+            <span dir="auto">{live.live.integration}</span>, version{' '}
+            <strong id="version">{live.live.version}</strong>, installed for{' '}
+            <span dir="auto">{live.live.organization}</span>
           </p>
         )}
         <Connection />
@@ -108,7 +114,17 @@ function Page() {
         </ul>
       </nav>
       <main>
-        {shown?.show(known) ?? (
+        {isConnected.value === false && (
+          <Callout tone="bad" role="alert">
+            <span>
+              The session has ended, or is not reached. Start <code>annex dev</code> in the folder again: this
+              page goes on by itself.
+            </span>
+          </Callout>
+        )}
+        {shown?.show(known)}
+        {value === undefined && isConnected.value !== false && <Skeleton rows={3} words="Loading…" />}
+        {value?.live === null && (
           <Callout tone="info" role="status">
             No version is live yet: what happens shows why.
           </Callout>
@@ -119,15 +135,10 @@ function Page() {
   );
 }
 
-const Connection = () =>
-  isConnected.value ? (
-    <State tone="good">Connected</State>
-  ) : (
-    <span class="state bad" role="status">
-      <i aria-hidden="true" />
-      The session has ended, or is not reached.
-    </span>
-  );
+function Connection() {
+  if (isConnected.value === undefined) return <State tone="info">Connecting</State>;
+  return isConnected.value ? <State tone="good">Connected</State> : <State tone="bad">Not connected</State>;
+}
 
 interface WayProps {
   readonly view: View;
@@ -136,8 +147,13 @@ interface WayProps {
 }
 
 function Way({ view: { path, title, icon, parts = [] }, part, isShown }: WayProps) {
+  const way = useRef<HTMLLIElement>(null);
+  // On a narrow screen the ways are a row that is wider than it.
+  useEffect(() => {
+    if (isShown) way.current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [isShown]);
   return (
-    <li>
+    <li ref={way}>
       <a href={`#${path}`} aria-current={isShown && part === undefined ? 'page' : undefined}>
         <Icon name={icon} />
         {title}

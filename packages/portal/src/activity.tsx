@@ -50,7 +50,7 @@ export function Activity({ words }: { readonly words: Words }) {
           />
         </div>
       </div>
-      <Shown asked={asked} words={words}>
+      <Shown asked={asked} words={words} shape="lines">
         {({ items }) =>
           items.length === 0 ? (
             <p class="empty">{words.noActivity}</p>
@@ -101,7 +101,7 @@ interface RowProps {
 
 function Row({ delivery, title, words, isOpen, toggle, changed }: RowProps) {
   const { integration, space, site, state, createdAt } = delivery;
-  const { value } = useAsked<WholeIntegration>(`/${at('integrations', integration)}`);
+  const { value, failure } = useAsked<WholeIntegration>(`/${at('integrations', integration)}`);
   const part = space !== undefined ? ['spaces', space] : site !== undefined ? ['sites', site] : [];
   return (
     <li>
@@ -110,7 +110,7 @@ function Row({ delivery, title, words, isOpen, toggle, changed }: RowProps) {
         <State tone={STATES[state][0]}>{stateWord(state, words)}</State>
         <strong dir="auto">{title}</strong>
         <span class="hint" dir="auto">
-          {value?.title ?? integration}
+          {value?.title ?? (failure === undefined ? '' : integration)}
           {part.length > 0 && `, ${placeTitle(part, words)}`}
         </span>
         <Time at={createdAt} locale={words.locale} />

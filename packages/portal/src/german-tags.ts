@@ -62,7 +62,7 @@ export const GERMAN_WEBHOOKS: Omit<WebhookWords, 'form'> = {
   disabled: 'Ausgeschaltet',
   unset: 'Nicht eingerichtet',
   unsetText: 'Geben Sie an, wohin und welche Ereignisse gesendet werden, und speichern Sie.',
-  failingText: 'Der Empfänger hat nichts angenommen seit:',
+  failingText: 'Der Empfänger nimmt nichts an. Es begann',
   disabledText: 'Bis zum Einschalten wird nichts gesendet. Zurückgehalten sind:',
   gone: 'Der Empfänger hat geantwortet, dass es ihn nicht mehr gibt.',
   tooLong: 'Der Empfänger war zu lange gestört.',

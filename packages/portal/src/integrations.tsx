@@ -382,8 +382,8 @@ function PlacesOf({
         }}
       >
         <label>
-          <span class="hint">
-            {words[noun]}: {words.addPlace}
+          <span class="label">
+            {words[noun]} <span class="optional">{words.addPlace}</span>
           </span>
           <input
             class="textinput"

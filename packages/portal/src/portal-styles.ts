@@ -7,7 +7,9 @@ export const PORTAL_STYLES = `
 main:focus { outline: none; }
 ul, ol { padding: 0; list-style: none; }
 h1 { margin: 0; font-size: var(--head-m); line-height: 1.25; }
-h1 + :is(.rows, div) { margin-block-start: var(--space-16); }
+main > h1 { margin-block-end: var(--space-16); }
+main > h1:has(+ .hint) { margin-block-end: 0; }
+.rows > li > .callout { margin: var(--space-8); }
 h2 { font-size: var(--head-s); line-height: 1.25; margin-block: var(--space-32) var(--space-12); }
 header { border-block-end: 1px solid var(--line); background: var(--surface); }
 .top { display: flex; flex-wrap: wrap; align-items: center; gap: 0 var(--space-24); max-inline-size: 1000px; margin-inline: auto; padding-inline: var(--space-24); }
@@ -22,13 +24,15 @@ main { max-inline-size: 1000px; margin-inline: auto; padding: var(--space-32) va
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(300px, 100%), 1fr)); gap: var(--space-12); }
 .card { display: flex; gap: var(--space-12); align-items: flex-start; block-size: 100%; padding: var(--space-16); color: var(--text); text-decoration: none; background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius-surface); }
 .card:hover { border-color: var(--field-line); }
-.card-text { display: grid; gap: 4px; align-content: start; flex: 1; min-inline-size: 0; }
+.card-text { display: grid; gap: 4px; flex: 1; min-inline-size: 0; }
+.card > .card-text { grid-template-rows: auto 1fr auto; block-size: 100%; }
 .up { display: inline-block; margin-block-end: var(--space-8); font-size: var(--text-m); }
 .crumb { margin-block-end: var(--space-12); font-size: var(--text-m); }
 .title { display: flex; gap: var(--space-16); align-items: center; margin-block-end: var(--space-16); }
 .bar { gap: var(--space-12); }
 .about { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 0 var(--space-48); margin-block-start: var(--space-24); }
 .about h2:first-child { margin-block-start: 0; }
+.about > .markdown:empty { display: none; }
 .markdown { display: grid; gap: var(--space-12); align-content: start; }
 .may { display: grid; gap: var(--space-8); }
 .may li { display: flex; gap: var(--space-8); align-items: flex-start; }

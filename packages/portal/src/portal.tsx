@@ -40,7 +40,8 @@ function Portal() {
 
 function Opened({ own, words }: { readonly own: Session; readonly words: Words }) {
   const { views, theme: look = {}, returnUrl } = own;
-  const shown = views.find((view) => view === place.value.path[0]) ?? views[0];
+  const [first = views[0]] = place.value.path;
+  const shown = views.find((view) => view === first);
   const main = useRef<HTMLElement>(null);
   const address = place.value.path.join('/');
   // A new view begins at its top, and the reader with it.
@@ -87,8 +88,16 @@ function Opened({ own, words }: { readonly own: Session; readonly words: Words }
 }
 
 function View({ shown, words }: { readonly shown: string | undefined; readonly words: Words }) {
-  const [first, name, ...more] = place.value.path;
-  if (first !== undefined && first !== shown) return <p class="empty">{words.nowhere}</p>;
+  const [, name, ...more] = place.value.path;
+  if (shown === undefined)
+    return (
+      <div class="empty">
+        <h1>{words.nowhere}</h1>
+        <a class="button" href={addressOf('')}>
+          {words.back}
+        </a>
+      </div>
+    );
   if (shown === 'integrations')
     return name === undefined ? (
       <Catalogue words={words} />

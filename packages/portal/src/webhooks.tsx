@@ -1,7 +1,7 @@
 /** The webhooks of an organization: each target that has one, and its set-up. */
 
 import type { Installation, WholeIntegration } from '../../client/src/generated.ts';
-import { Shown } from '../../ui/src/asked.tsx';
+import { Failure, Shown } from '../../ui/src/asked.tsx';
 import { type Placed, partOf, placeTitle, Status, targetPath, Webhooks } from './parts.tsx';
 import { addressOf, at, type Items, session, useAsked } from './portal-api.ts';
 import type { Words } from './words.ts';
@@ -11,7 +11,7 @@ export function WebhookList({ words }: { readonly words: Words }) {
   return (
     <>
       <h1>{words.webhooks}</h1>
-      <Shown asked={asked} words={words}>
+      <Shown asked={asked} words={words} shape="lines">
         {({ items }) => (
           <>
             <ul class="rows">
@@ -41,7 +41,14 @@ interface OfProps {
 
 /** The rows of one installation: none where its integration posts no webhooks. */
 function OfInstallation({ own, words }: OfProps) {
-  const { value } = useAsked<WholeIntegration>(`/${at('integrations', own.integration)}`);
+  const { value, failure, again } = useAsked<WholeIntegration>(`/${at('integrations', own.integration)}`);
+  // Else the list would read as if there were none.
+  if (value === undefined && failure !== undefined)
+    return (
+      <li>
+        <Failure {...{ failure, words, again }} />
+      </li>
+    );
   if (value?.webhook === undefined) return null;
   return <WithWebhooks {...{ own, words }} title={value.title} />;
 }
@@ -59,8 +66,8 @@ function WithWebhooks({ own, words, title }: OfProps & { readonly title: string 
   return targets.map(({ part, status }) => (
     <li key={part.join('/')}>
       <a class="row" href={addressOf(at('webhooks', own.integration, own.id, ...part))}>
-        <span>
-          <strong dir="auto">{title}</strong>{' '}
+        <span class="card-text">
+          <strong dir="auto">{title}</strong>
           <span class="hint" dir="auto">
             {placeTitle(part, words)}
           </span>
@@ -85,7 +92,7 @@ export function WebhookView({ integration, installation, part, words }: WebhookV
       <a class="up" href={addressOf('webhooks')}>
         {words.webhooks}
       </a>
-      <h1 dir="auto">{value?.title ?? integration}</h1>
+      <h1 dir="auto">{value?.title ?? words.webhooks}</h1>
       <p class="hint" dir="auto">
         {placeTitle(part, words)}
       </p>

@@ -73,18 +73,21 @@ export interface AskedWords {
 interface ShownProps<T> {
   readonly asked: Asked<T>;
   readonly words: AskedWords;
-  /** Rows of the skeleton. */
+  /** Rows of the skeleton, and their shape. */
   readonly rows?: number;
+  readonly shape?: Parameters<typeof Skeleton>[0]['shape'];
   readonly children: (value: T) => ComponentChildren;
 }
 
 /** The answer, or why there is none. */
-export function Shown<T>({ asked, words, rows = 3, children }: ShownProps<T>) {
+export function Shown<T>({ asked, words, rows = 3, shape = 'fields', children }: ShownProps<T>) {
   const { value, failure, again } = asked;
   return (
     <>
       {failure && <Failure {...{ failure, words, again }} />}
-      {value !== undefined ? children(value) : !failure && <Skeleton rows={rows} words={words.loading} />}
+      {value !== undefined
+        ? children(value)
+        : !failure && <Skeleton {...{ rows, shape }} words={words.loading} />}
     </>
   );
 }

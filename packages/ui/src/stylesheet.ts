@@ -118,6 +118,7 @@ time { white-space: nowrap; color: var(--quiet-text); }
 .state.bad { color: var(--danger); }
 .state.bad > i { background: var(--danger); }
 .emblem { inline-size: 40px; block-size: 40px; flex: none; display: grid; place-items: center; overflow: hidden; border-radius: var(--radius); background: var(--raised); color: var(--quiet-text); font-weight: 600; object-fit: contain; }
+.emblem::before { content: attr(data-initials); }
 .payload { max-block-size: 480px; overflow: auto; padding: var(--space-12); background: var(--raised); border-radius: var(--radius); white-space: pre-wrap; }
 .tablist { display: flex; gap: var(--space-4); border-block-end: 1px solid var(--line); }
 .tablist > .button { border-radius: var(--radius) var(--radius) 0 0; color: var(--quiet-text); }
@@ -127,6 +128,12 @@ time { white-space: nowrap; color: var(--quiet-text); }
 .skeleton + .skeleton { margin-block-start: var(--space-16); }
 .skeleton > i { display: block; block-size: 12px; inline-size: 30%; border-radius: 4px; background: var(--raised); }
 .skeleton > i + i { block-size: 32px; inline-size: 100%; border-radius: var(--radius); }
+.as-lines > .skeleton, .as-tiles > .skeleton { margin: 0; }
+:is(.as-lines, .as-tiles) > .skeleton > i:first-child { display: none; }
+.as-lines > .skeleton + .skeleton { margin-block-start: 1px; }
+.as-lines > .skeleton > i { block-size: 40px; }
+.as-tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(300px, 100%), 1fr)); gap: var(--space-12); }
+.as-tiles > .skeleton > i { block-size: 96px; border-radius: var(--radius-surface); }
 @keyframes appear { from { opacity: 0; } }
 .window {
   inline-size: min(560px, calc(100vw - 32px)); max-block-size: calc(100vh - 32px); overflow: auto;

@@ -203,11 +203,7 @@ export function Emblem({ title, url }: EmblemProps) {
     return <img class="emblem" src={url} alt="" width={40} height={40} onError={() => setLost(true)} />;
   const words = title.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
   const initials = words.slice(0, 2).map(([first]) => first?.toUpperCase());
-  return (
-    <span class="emblem" aria-hidden="true">
-      {initials.join('')}
-    </span>
-  );
+  return <span class="emblem" aria-hidden="true" data-initials={initials.join('')} />;
 }
 
 const TONES = { info: 'info', good: 'check-circle', warn: 'warning', bad: 'alert' } as const;
@@ -227,9 +223,16 @@ export const Callout = ({ tone, role, children }: CalloutProps) => (
   </div>
 );
 
-/** The shape of a form that is being read. @param rows fields */
-export const Skeleton = ({ rows, words }: { readonly rows: number; readonly words: string }) => (
-  <div role="status">
+interface SkeletonProps {
+  readonly rows: number;
+  readonly words: string;
+  /** What is being read: a form, a list, or a grid of cards. */
+  readonly shape?: 'fields' | 'lines' | 'tiles';
+}
+
+/** The shape of what is being read. */
+export const Skeleton = ({ rows, words, shape = 'fields' }: SkeletonProps) => (
+  <div role="status" class={`as-${shape}`}>
     <span class="hidden-words">{words}</span>
     {Array.from({ length: rows }, (_, row) => (
       <p key={row} class="skeleton" aria-hidden="true">

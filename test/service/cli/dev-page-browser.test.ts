@@ -257,6 +257,7 @@ describe('the page of a service of its own', needs('chromium'), () => {
       method: 'POST',
     });
     const hook = row('POST /hook?…: 200');
+    await hook.getByText('POST /hook?…: 200').click();
     await hook.getByText(installation).waitFor();
     await hook.getByText(`GET http://${host}/orders?…: 418`).waitFor();
     await hook.getByText('GET http://10.0.0.1/: no answer').waitFor();
@@ -280,6 +281,7 @@ describe('the page of a service of its own', needs('chromium'), () => {
     const place = failed.getByRole('link', { name: /^index\.tsx:\d+:\d+$/ }).first();
     expect(await place.getAttribute('href')).toBe(`vscode://file${folder}/${await place.textContent()}`);
     await fetch(new URL('/no-endpoint', endpoint));
+    await row('GET /no-endpoint: 404').getByText('GET /no-endpoint').click();
     await row('GET /no-endpoint: 404').getByText('none has this endpoint').waitFor();
   });
 
@@ -301,7 +303,7 @@ describe('the page of a service of its own', needs('chromium'), () => {
   ] as const)(
     'axe finds nothing serious in its rows, and nothing is cut: %s, %i pixels',
     async (colorScheme, width) => {
-      await shown.page.emulateMedia({ colorScheme });
+      await shown.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       await shown.page.setViewportSize({ width, height: 900 });
       expect(await seriousViolations(shown.page, 'body')).toEqual([]);
       expect(await shown.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);

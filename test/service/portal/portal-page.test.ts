@@ -287,7 +287,7 @@ describe('the portal', needs('chromium'), () => {
   test('pauses, resumes and removes, and names levels as the product does', async () => {
     await annex.install('webhook', 'levels');
     await open('levels', {}, 'integrations/webhook');
-    await page.getByText('Project: Add, by its id:').waitFor();
+    await page.getByText('Project (its id)').waitFor();
     await page.getByLabel(/^Project/).fill('<i>p-1</i>');
     await button('Add').first().click();
     // An id that is none is refused in the service's words.
@@ -302,7 +302,7 @@ describe('the portal', needs('chromium'), () => {
     await button('Pause').waitFor();
     await button('Remove…').click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('Project: Add, by its id:').waitFor();
+    await page.getByText('Project (its id)').waitFor();
     await expect.poll(() => page.getByRole('link', { name: /Project p-1/ }).count()).toBe(0);
   });
 

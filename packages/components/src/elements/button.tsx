@@ -59,14 +59,16 @@ export function FailureNote({ path, failure }: { path: string; failure: Failure 
   return (
     <div class="failure" role="alert">
       <span dir="auto">{failure.message}</span>
-      {failure.retry !== undefined && (
-        <button type="button" class="button quiet" onClick={failure.retry}>
-          {stage.words.retry}
+      <span class="buttons">
+        {failure.retry !== undefined && (
+          <button type="button" class="button quiet" onClick={failure.retry}>
+            {stage.words.retry}
+          </button>
+        )}
+        <button type="button" class="button quiet" onClick={() => session.dismiss(path)}>
+          {stage.words.dismiss}
         </button>
-      )}
-      <button type="button" class="button quiet" onClick={() => session.dismiss(path)}>
-        {stage.words.dismiss}
-      </button>
+      </span>
     </div>
   );
 }

@@ -72,5 +72,6 @@ pre.code { padding: 8px; overflow-x: auto; white-space: pre; background: var(--r
   border-radius: var(--radius); background: var(--danger-tint); color: var(--danger);
 }
 .awaited { overflow: hidden; }
-.failure > span { flex: 1; min-inline-size: 12ch; }
+.failure > span:first-child { flex: 1; min-inline-size: 24ch; }
+.failure > .buttons { gap: 0; margin-inline: -8px; }
 `;

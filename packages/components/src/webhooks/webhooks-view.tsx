@@ -101,7 +101,7 @@ function Health({ session, words, locale }: Props) {
         <Callout tone="bad">
           <span>
             {words.failingText} <Time at={failing.since} locale={locale} />
-            {', '}
+            {': '}
             <span dir="auto">{outcomeOf(failing.outcome, words)}</span>
           </span>
         </Callout>

@@ -19,7 +19,7 @@ const WORDS = {
   disabled: 'Disabled',
   unset: 'Not set up',
   unsetText: 'Say where events are to be sent, and which, and save.',
-  failingText: 'The receiver has accepted nothing since:',
+  failingText: 'The receiver accepts nothing. It began',
   disabledText: 'Nothing is sent until it is enabled. Deliveries are held meanwhile:',
   gone: 'The receiver answered that it is gone.',
   tooLong: 'The receiver failed for too long.',
