@@ -5,7 +5,7 @@ import { webUrl } from '../../components/src/drawing/urls.ts';
 import { drawnMarkdown, type MarkdownLooks } from '../../components/src/elements/markdown.tsx';
 import { Failure, Shown } from '../../ui/src/asked.tsx';
 import { Icon } from '../../ui/src/icons.tsx';
-import { Emblem, PlainSelect, Question } from '../../ui/src/widgets.tsx';
+import { Emblem, PlainSelect, Question, Skeleton } from '../../ui/src/widgets.tsx';
 import { Configuration, type Placed, partOf, placeTitle, Status, targetPath } from './parts.tsx';
 import { addressOf, ask, at, go, type Items, place, session, useAsked } from './portal-api.ts';
 import type { Words } from './words.ts';
@@ -21,52 +21,50 @@ export function Catalogue({ words }: Props) {
   const others = (integrations.value?.items ?? [])
     .map(({ name }) => name)
     .filter((name) => !installed.includes(name));
-  const wholes = useWholes([...installed, ...others]);
+  // Once for all of them: what is shown does not change its place meanwhile.
+  const isRead = integrations.value !== undefined || integrations.failure !== undefined;
+  const wholes = useWholes(isRead ? [...installed, ...others] : []);
   const isThere = (category: string) =>
-    others.some((name) => wholes.get(name)?.categories.includes(category));
+    others.some((name) => wholes?.get(name)?.categories.includes(category));
   const categories = CATEGORIES.filter(isThere);
   const chosen = categories.find((category) => category === place.value.query['category']);
   const offered =
-    chosen === undefined ? others : others.filter((name) => wholes.get(name)?.categories.includes(chosen));
+    chosen === undefined ? others : others.filter((name) => wholes?.get(name)?.categories.includes(chosen));
   return (
     <>
       <h1>{words.integrations}</h1>
-      <Shown asked={installations} words={words}>
+      <Shown asked={installations} words={words} shape="tiles">
         {({ items }) => (
-          <Shown asked={integrations} words={words}>
-            {() => (
-              <>
-                <h2>{words.installed}</h2>
-                {items.length === 0 && <p class="empty">{words.noneInstalled}</p>}
-                <ul class="cards">
-                  {items.map(({ id, integration: name, status }) => (
-                    <Card key={id} {...{ name, status, words }} whole={wholes.get(name)} />
-                  ))}
-                </ul>
-                <div class="head">
-                  <h2>{words.available}</h2>
-                  {categories.length > 0 && (
-                    <div class="filter">
-                      <PlainSelect
-                        named={{ 'aria-label': words.category }}
-                        choices={categories.map((id) => ({ id, label: words[id] }))}
-                        value={chosen ?? ''}
-                        placeholder={words.allCategories}
-                        clearable
-                        change={(category) => go(addressOf('integrations', { category }))}
-                      />
-                    </div>
-                  )}
+          <>
+            <h2>{words.installed}</h2>
+            {items.length === 0 && <p class="empty">{words.noneInstalled}</p>}
+            <Cards
+              {...{ items: items.map(({ integration: name, status }) => ({ name, status })), wholes, words }}
+            />
+            <div class="head">
+              <h2>{words.available}</h2>
+              {categories.length > 0 && (
+                <div class="filter">
+                  <PlainSelect
+                    named={{ 'aria-label': words.category }}
+                    choices={categories.map((id) => ({ id, label: words[id] }))}
+                    value={chosen ?? ''}
+                    placeholder={words.allCategories}
+                    clearable
+                    change={(category) => go(addressOf('integrations', { category }))}
+                  />
                 </div>
-                {others.length === 0 && <p class="hint">{words.noneAvailable}</p>}
-                <ul class="cards">
-                  {offered.map((name) => (
-                    <Card key={name} {...{ name, words }} whole={wholes.get(name)} />
-                  ))}
-                </ul>
-              </>
-            )}
-          </Shown>
+              )}
+            </div>
+            <Shown asked={integrations} words={words} shape="tiles">
+              {() => (
+                <>
+                  {others.length === 0 && <p class="hint">{words.noneAvailable}</p>}
+                  <Cards {...{ items: offered.map((name) => ({ name })), wholes, words }} />
+                </>
+              )}
+            </Shown>
+          </>
         )}
       </Shown>
     </>
@@ -78,8 +76,8 @@ const CATEGORIES = [
   ...(['analytics', 'authenticated-access', 'collaboration', 'content', 'marketing', 'other'] as const),
 ] as const;
 
-/** What is known of integrations, by name, as far as it was read. */
-function useWholes(names: readonly string[]): ReadonlyMap<string, WholeIntegration> {
+/** What is known of integrations, by name, as far as it could be read; undefined before. */
+function useWholes(names: readonly string[]): ReadonlyMap<string, WholeIntegration> | undefined {
   const { value } = useAsked<ReadonlyMap<string, WholeIntegration>>(
     names.length === 0 ? undefined : names.join(' '),
     undefined,
@@ -90,13 +88,29 @@ function useWholes(names: readonly string[]): ReadonlyMap<string, WholeIntegrati
       return new Map(all.flatMap((whole) => (whole === undefined ? [] : [[whole.name, whole]])));
     },
   );
-  return value ?? NONE;
+  return value;
 }
-const NONE: ReadonlyMap<string, WholeIntegration> = new Map();
+
+interface CardsProps extends Props {
+  readonly items: readonly { readonly name: string; readonly status?: Installation['status'] }[];
+  readonly wholes: ReadonlyMap<string, WholeIntegration> | undefined;
+}
+
+function Cards({ items, wholes, words }: CardsProps) {
+  if (items.length > 0 && wholes === undefined)
+    return <Skeleton rows={items.length} shape="tiles" words={words.loading} />;
+  return (
+    <ul class="cards">
+      {items.map((item, index) => (
+        <Card key={index} {...item} words={words} whole={wholes?.get(item.name)} />
+      ))}
+    </ul>
+  );
+}
 
 interface CardProps extends Props {
   readonly name: string;
-  /** Undefined until it was read. */
+  /** Undefined where it could not be read. */
   readonly whole: WholeIntegration | undefined;
   readonly status?: Installation['status'];
 }

@@ -306,6 +306,28 @@ describe('the portal', needs('chromium'), () => {
     await expect.poll(() => page.getByRole('link', { name: /Project p-1/ }).count()).toBe(0);
   });
 
+  test('shows what could be read beside what could not, and never that as nothing', async () => {
+    await annex.install('webhook', 'partial');
+    await open('partial', {}, 'elsewhere');
+    await page.getByText('There is nothing here.').waitFor();
+    expect(await page.locator('nav [aria-current]').count()).toBe(0);
+    const failed = /\/portal\/v1\/integrations(\?|\/webhook$)/;
+    await page.route(failed, (route) =>
+      route.fulfill({ status: 503, json: { error: { message: 'Away.' } } }),
+    );
+    await link('Integrations').click();
+    await page.locator('.card').getByText('webhook').waitFor();
+    await page.getByRole('alert').getByText('Away.').waitFor();
+    await link('Webhooks').click();
+    await page.getByRole('alert').getByText('Away.').waitFor();
+    expect(await page.getByText('Install an integration that has them first').isVisible()).toBe(false);
+    await page.unroute(failed);
+    await button('Try again').click();
+    await link(/The whole organization/).waitFor();
+    // The browser's own lines about the answers.
+    expect(watched.errors.splice(0).every((line) => line.includes('503'))).toBe(true);
+  });
+
   test('speaks German, and looks as the product says', async () => {
     const theme = { name: 'Produkt', scheme: 'dark', accent: '#aa0000', darkAccent: '#ff8800' };
     await open('german', { locale: 'de', theme, returnUrl: 'https://app.example.com/' });
