@@ -17,7 +17,9 @@ import { referencePage } from './reference-page.ts';
 const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url));
 const WIDTH = 560;
 const WEBHOOKS_WIDTH = 960;
-const PAGE = `<!doctype html><html lang="en"><body style="margin:16px"><annex-component></annex-component>
+const PAGE = `<!doctype html><html lang="en">
+<style>body { margin: 4px; background: light-dark(#fbfcfd, #181b21); } body > * { padding: 12px; }</style>
+<body><annex-component></annex-component>
 <annex-configuration></annex-configuration><annex-webhooks hidden></annex-webhooks>
 <script type="module" src="/index.js"></script>
 <script type="module" src="/webhooks.js"></script></body></html>`;
@@ -35,7 +37,10 @@ const server = createServer((request, response) => {
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
 try {
-  const page = await browser.newPage({ viewport: { width: WIDTH, height: 400 } });
+  const page = await browser.newPage({
+    viewport: { width: WIDTH, height: 400 },
+    reducedMotion: 'reduce',
+  });
   await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   await mkdir(join(DOCS, 'pictures'), { recursive: true });
   for (const [name, example] of Object.entries(EXAMPLES)) {
@@ -47,27 +52,31 @@ try {
       Object.assign(component, { componentId: '${name}', theme: 'light',
         transport: async () => (${JSON.stringify({ status: 200, body })}) });
     })`);
-    const picture = await page.locator('annex-component').screenshot();
-    await writeFile(join(DOCS, 'pictures', `${name}.png`), picture);
+    await shot(page, 'annex-component', name);
   }
   await page.evaluate(`document.querySelector('annex-component').remove()`);
   const [into] = process.argv.slice(2);
   for (const [name, form] of Object.entries(FORMS)) {
     await configure(page, form);
-    await page.locator('annex-configuration').screenshot({ path: join(DOCS, 'pictures', `${name}.png`) });
+    await shot(page, 'annex-configuration', name);
     if (into !== undefined) await drawAll(page, join(into, name));
   }
   await page.evaluate(`document.querySelector('annex-configuration').remove()`);
   for (const [name, answers] of Object.entries(WEBHOOKS)) {
     await page.setViewportSize({ width: WEBHOOKS_WIDTH, height: 400 });
     await showWebhooks(page, answers);
-    await page.locator('annex-webhooks').screenshot({ path: join(DOCS, 'pictures', `${name}.png`) });
+    await shot(page, 'annex-webhooks', name);
     if (into !== undefined) await drawAll(page, join(into, name));
   }
   await writeFile(join(DOCS, 'contentkit.md'), referencePage());
 } finally {
   await browser.close();
   server.close();
+}
+
+/** Draws a tag for the guides. */
+async function shot(page: Page, tag: string, name: string): Promise<void> {
+  await page.locator(tag).screenshot({ path: join(DOCS, 'pictures', `${name}.png`) });
 }
 
 /** Shows a configuration, once the name of its channel is there. */

@@ -42,7 +42,6 @@ tbody tr:has(.row-actions) td { block-size: 44px; }
 .row-actions { text-align: end; max-inline-size: none; overflow: visible; }
 .head:has(.maker) > .buttons { flex-basis: 100%; justify-content: space-between; align-items: start; }
 .maker { flex: 1; min-inline-size: 0; padding-block: 6px; }
-.maker > summary { cursor: pointer; }
 tbody tr:hover { background: var(--raised); }
 td a { color: var(--text); font-weight: 600; text-decoration: none; }
 td a:hover { color: var(--accent); text-decoration: underline; }

@@ -28,8 +28,8 @@ main section + section { margin-block-start: var(--space-32); }
 .activity li li { padding: 0; border: none; }
 .title { display: flex; justify-content: space-between; align-items: baseline; gap: var(--space-8); }
 .title .state { white-space: normal; flex: 1; min-inline-size: 0; align-items: baseline; }
-summary.title { list-style: none; align-items: center; }
-summary.title::-webkit-details-marker { display: none; }
+summary.title { align-items: center; }
+summary.title::before { display: none; }
 summary.title > .icon { transform: rotate(-90deg); align-self: center; }
 [open] > summary.title > .icon { transform: none; }
 summary.title .state:not(.bad) { color: var(--text); }
@@ -42,7 +42,7 @@ summary.title .state:not(.bad) { color: var(--text); }
 .lines > small { margin-inline-end: var(--space-24); color: var(--quiet-text); white-space: nowrap; font-size: inherit; font-variant-numeric: tabular-nums; }
 .facts { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--space-8); color: var(--quiet-text); font-size: var(--text-s); }
 .facts code { font-size: var(--text-s); }
-summary { cursor: pointer; color: var(--quiet-text); font-size: var(--text-m); }
+summary { color: var(--quiet-text); font-size: var(--text-m); }
 summary:hover { color: var(--text); }
 details > * + * { margin-block-start: var(--space-8); }
 .card { display: grid; gap: var(--space-12); padding: var(--space-16); border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); }

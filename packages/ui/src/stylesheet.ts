@@ -30,6 +30,15 @@ code, pre { font-family: var(--mono); font-size: var(--text-m); }
 .icon { inline-size: 16px; block-size: 16px; flex: none; }
 .icon path { fill: none; stroke: currentColor; stroke-width: 1.5; stroke-linecap: round; stroke-linejoin: round; }
 .quiet-words, .hint, .remark, .loading, .combo-note { color: var(--quiet-text); font-size: var(--text-m); }
+.markdown :is(h1, h2, h3, h4) { font-size: var(--head-s); line-height: 1.25; }
+.markdown :is(h5, h6) { font-size: var(--text-l); line-height: 1.25; }
+summary { display: flex; align-items: baseline; cursor: pointer; list-style: none; }
+summary::-webkit-details-marker { display: none; }
+summary::before {
+  content: ""; display: inline-block; inline-size: 6px; block-size: 6px; margin-inline: 2px 8px; flex: none;
+  border: solid currentColor; border-width: 0 1.5px 1.5px 0; transform: translateY(-2px) rotate(-45deg);
+}
+[open] > summary::before { transform: translateY(-3px) rotate(45deg); }
 .hidden-words { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .button {
   display: inline-flex; align-items: center; justify-content: center; gap: 6px;

@@ -35,7 +35,7 @@ section > .field { max-inline-size: 560px; }
 .delivery > time { text-align: end; }
 .what { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-weight: 600; }
 .opened { display: grid; gap: var(--space-12); padding: var(--space-8) var(--space-12) var(--space-16) 40px; }
-summary { cursor: pointer; font-size: var(--text-m); }
+summary { font-size: var(--text-m); }
 summary > .state { margin-inline: var(--space-4) var(--space-8); }
 .line { font-size: var(--text-m); }
 @container (min-width: 760px) {
