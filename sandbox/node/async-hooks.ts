@@ -9,7 +9,7 @@
  * The isolate holds the values: it carries them to timers and microtasks, and begins each entry
  * without any (`../web/current-call.ts`).
  *
- * It will not emit the hooks of `createHook`.
+ * The hooks of `createHook` hear of each `AsyncResource` of the bundle, and of nothing else.
  */
 
 import {
@@ -17,6 +17,7 @@ import {
   bound,
   executionAsyncId,
   executionAsyncResource,
+  hooks,
   triggerAsyncId,
 } from './async-resource.ts';
 import { nodeError, validateFunction } from './errors.ts';
@@ -133,7 +134,16 @@ export function createHook(callbacks: Readonly<Record<string, unknown>>): object
     if (callbacks[name] !== undefined && typeof callbacks[name] !== 'function')
       throw nodeError(TypeError, 'ERR_ASYNC_CALLBACK', `hook.${name} must be a function`);
   }
-  const hook = { enable: () => hook, disable: () => hook };
+  const hook = {
+    enable() {
+      hooks.add(callbacks);
+      return hook;
+    },
+    disable() {
+      hooks.delete(callbacks);
+      return hook;
+    },
+  };
   return hook;
 }
 /** No code of Node.js has asynchronous resources of its own here. */

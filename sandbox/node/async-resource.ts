@@ -20,6 +20,15 @@ export function bound<T extends Function>(callback: T): T {
   return wrapped as unknown as T;
 }
 
+type Hook = Readonly<
+  Partial<Record<'init' | 'before' | 'after' | 'destroy', (...values: unknown[]) => void>>
+>;
+/** The hooks that are enabled (`createHook`): they hear of objects of this class alone. */
+export const hooks = new Set<Hook>();
+function tell(event: keyof Hook, ...values: unknown[]): void {
+  for (const hook of [...hooks]) hook[event]?.(...values);
+}
+
 /** 1 is the code of the call itself. */
 let lastId = 1;
 /** The resource whose code runs. */
@@ -50,14 +59,17 @@ export class AsyncResource {
     lastId += 1;
     this.#id = lastId;
     this.#triggerId = triggerId;
+    tell('init', this.#id, type, triggerId, this);
   }
 
   runInAsyncScope<R>(call: (...passed: unknown[]) => R, self?: unknown, ...passed: unknown[]): R {
     const before = running;
     running = this;
+    tell('before', this.#id);
     try {
       return runWith(this.#values, () => Reflect.apply(call, self, passed));
     } finally {
+      tell('after', this.#id);
       running = before;
     }
   }
@@ -77,6 +89,7 @@ export class AsyncResource {
 
   emitDestroy(): this {
     if (!(this instanceof AsyncResource)) throw invalidArgType('this', 'AsyncResource', this);
+    queueMicrotask(() => tell('destroy', this.#id));
     return this;
   }
 

@@ -23,7 +23,10 @@ export const constants: object = /* @__PURE__ */ bare({
 });
 export const arch = /* @__PURE__ */ answering(() => '');
 export const availableParallelism = /* @__PURE__ */ answering(() => 1);
-export const cpus = (): object[] => [];
+/** One, as `availableParallelism` says: code asks for as much work at a time as there are. */
+export const cpus = (): object[] => [
+  { model: '', speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } },
+];
 export const endianness = /* @__PURE__ */ answering(() => 'LE');
 export const freemem = /* @__PURE__ */ answering(() => 0);
 export const homedir = /* @__PURE__ */ answering(() => process.env['HOME'] ?? '/');

@@ -33,6 +33,15 @@ declare module 'node-tables/zlib.json' {
   export default constants;
 }
 
+declare module 'node-tables/brotli.json' {
+  const tables: {
+    /** The words of the dictionary, deflated, in base64. */
+    readonly words: string;
+    readonly transforms: readonly (readonly [prefix: string, kind: number, suffix: string])[];
+  };
+  export default tables;
+}
+
 declare module 'node-tables/buffer.json' {
   const limits: { readonly MAX_LENGTH: number; readonly MAX_STRING_LENGTH: number };
   export default limits;

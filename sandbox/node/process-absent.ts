@@ -30,9 +30,8 @@ const group: Check = (id) => checkId('Group', 'id', id);
 
 function checkKill(pid: unknown, signal: unknown): void {
   // Node.js takes a text of digits for its number.
-  if (Number(pid) !== pid && (typeof pid !== 'string' || String(Number(pid)) !== pid)) {
-    throw invalidArgType('pid', 'number', pid);
-  }
+  const number = typeof pid === 'string' ? Number(pid) : pid;
+  if (typeof number !== 'number' || number !== (number | 0)) throw invalidArgType('pid', 'number', pid);
   if (typeof signal === 'string' && !Object.hasOwn(signals, signal)) {
     throw nodeError(TypeError, 'ERR_UNKNOWN_SIGNAL', `Unknown signal: ${signal}`);
   }

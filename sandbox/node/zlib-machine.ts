@@ -19,7 +19,7 @@ import {
 } from 'pako';
 
 export type Format = 'Deflate' | 'DeflateRaw' | 'Gzip' | 'Gunzip' | 'Inflate' | 'InflateRaw' | 'Unzip';
-export type Flush = Parameters<typeof zlibDeflate>[1];
+type Flush = Parameters<typeof zlibDeflate>[1];
 
 export interface Settings {
   readonly windowBits: number;
@@ -95,12 +95,12 @@ export class ZlibMachine {
    * @param from where the output has room
    * @throws Error with a code of zlib, for data that is not valid or that ends too early
    */
-  run(input: Uint8Array, output: Uint8Array, from: number, flush: Flush): Step {
+  run(input: Uint8Array, output: Uint8Array, from: number, flush: number): Step {
     const stream = this.#stream;
     Object.assign(stream, { input, next_in: 0, avail_in: input.length });
     Object.assign(stream, { output, next_out: from, avail_out: output.length - from });
-    if (this.#deflates) this.#status = zlibDeflate(stream, flush);
-    else this.#inflate(flush);
+    if (this.#deflates) this.#status = zlibDeflate(stream, flush as Flush);
+    else this.#inflate(flush as Flush);
     this.#check(flush);
     return { used: stream.next_in, made: stream.next_out - from, full: stream.avail_out === 0 };
   }
@@ -152,7 +152,7 @@ export class ZlibMachine {
     }
   }
 
-  #check(flush: Flush): void {
+  #check(flush: number): void {
     const { avail_out: room, msg } = this.#stream;
     if (this.#status === STREAM_END) return;
     if (this.#status === OK || this.#status === BUF_ERROR) {

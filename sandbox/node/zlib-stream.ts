@@ -6,15 +6,29 @@ import { bytesOf } from './buffer-view.ts';
 import { invalidArgType, nodeError, outOfRange, validateNumber } from './errors.ts';
 import { type OldClass, oldClass } from './named.ts';
 import { finished, Transform } from './stream.ts';
-import { type Flush, type Format, type Settings, type Step, ZlibMachine } from './zlib-machine.ts';
+import { type Format, type Settings, type Step, ZlibMachine } from './zlib-machine.ts';
 
 type Done = (error?: unknown) => void;
+type Flush = number;
+/** What compresses or decompresses. */
+export interface Machine {
+  /** One step. @param from where the output has room */
+  run(input: Uint8Array, output: Uint8Array, from: number, flush: Flush): Step;
+  reset(): void;
+  setLevel(level: number, strategy: number): void;
+}
+/** How a stream or a function begins its work. */
+export type Start = (options: Options) => {
+  readonly manner: Manner;
+  readonly machine: Machine;
+  readonly settings?: Settings;
+};
 export interface Options {
   readonly [name: string]: unknown;
 }
 
-const [NO_FLUSH, PARTIAL_FLUSH, SYNC_FLUSH, FULL_FLUSH, FINISH, BLOCK] = [0, 1, 2, 3, 4, 5] as const;
-/** The weakest first. */
+const [NO_FLUSH, PARTIAL_FLUSH, SYNC_FLUSH, FULL_FLUSH, FINISH, BLOCK] = [0, 1, 2, 3, 4, 5];
+/** The weakest first; those of Brotli are in this order, too. */
 const STRENGTH = [NO_FLUSH, BLOCK, PARTIAL_FLUSH, SYNC_FLUSH, FULL_FLUSH, FINISH];
 const CHUNK_BYTES_MIN = 64;
 const CHUNK_BYTES = 16_384;
@@ -31,7 +45,7 @@ function within(value: unknown, name: string, [min, max]: readonly [number, numb
   throw outOfRange(name, max === Number.POSITIVE_INFINITY ? `>= ${min}` : `>= ${min} and <= ${max}`, value);
 }
 
-export function readSettings(format: Format, options: Options): Settings {
+function readSettings(format: Format, options: Options): Settings {
   const sized = format === 'Inflate' || format === 'Gunzip' || format === 'Unzip';
   const fromHeader = sized && !options['windowBits'];
   const bits = [format === 'Gzip' ? 9 : 8, 15] as const;
@@ -53,14 +67,15 @@ function readDictionary(value: unknown): Uint8Array | undefined {
 }
 
 /** What of the options does not concern the machine. */
-export function readManner(options: Options) {
+export function readManner(options: Options, flushes = { most: BLOCK, full: FULL_FLUSH, finish: FINISH }) {
+  const kinds = [NO_FLUSH, flushes.most] as const;
   const unbounded = [CHUNK_BYTES_MIN, Number.POSITIVE_INFINITY] as const;
   const most = [1, OUTPUT_BYTES_MAX] as const;
   return {
     _chunkSize: within(options['chunkSize'], 'options.chunkSize', unbounded, CHUNK_BYTES),
-    _defaultFlushFlag: within(options['flush'], 'options.flush', [0, 5], NO_FLUSH) as Flush,
-    _finishFlushFlag: within(options['finishFlush'], 'options.finishFlush', [0, 5], FINISH) as Flush,
-    _defaultFullFlushFlag: FULL_FLUSH as Flush,
+    _defaultFlushFlag: within(options['flush'], 'options.flush', kinds, NO_FLUSH),
+    _finishFlushFlag: within(options['finishFlush'], 'options.finishFlush', kinds, flushes.finish),
+    _defaultFullFlushFlag: flushes.full,
     _maxOutputLength: within(options['maxOutputLength'], 'options.maxOutputLength', most, OUTPUT_BYTES_MAX),
     _info: options['info'],
   };
@@ -68,7 +83,7 @@ export function readManner(options: Options) {
 type Manner = ReturnType<typeof readManner>;
 
 /** All output for an input that is known to its end. */
-export function process(machine: ZlibMachine, manner: Manner, input: Uint8Array, flush: Flush) {
+export function process(machine: Machine, manner: Manner, input: Uint8Array, flush: Flush) {
   const parts: Uint8Array[] = [];
   let [read, length]: [number, number] = [0, 0];
   for (let full = true; full; ) {
@@ -87,7 +102,7 @@ const tooLarge = (max: number): Error =>
   nodeError(RangeError, 'ERR_BUFFER_TOO_LARGE', `Cannot create a Buffer larger than ${max} bytes`);
 
 interface Engine extends Manner {
-  _handle: ZlibMachine | null;
+  _handle: Machine | null;
   _outBuffer: Bytes;
   _outOffset: number;
   _level: number;
@@ -198,7 +213,7 @@ const METHODS = {
 };
 
 const stronger = (one: Flush, other: Flush): Flush =>
-  STRENGTH.indexOf(one as 0) > STRENGTH.indexOf(other as 0) ? one : other;
+  STRENGTH.indexOf(one) > STRENGTH.indexOf(other) ? one : other;
 
 /** Takes a chunk through the machine: piece by piece, each as the reader asks for it. */
 function advance(engine: Engine, chunk: Uint8Array, flush: Flush, done: Done): void {
@@ -238,21 +253,29 @@ function outputOf(engine: Engine, { made }: Step): Uint8Array {
   return output;
 }
 
-const Zlib = oldClass<Engine>('ZlibBase', Base, METHODS, () => {});
+const ZlibBase = oldClass<Engine>('ZlibBase', Base, METHODS, () => {});
+export const Zlib = oldClass<Engine>('Zlib', ZlibBase, {}, () => {});
+export const Brotli = oldClass<Engine>('Brotli', ZlibBase, {}, () => {});
 
-export const streamClass = (format: Format): EngineClass =>
-  oldClass<Engine>(format, Zlib, {}, function (options?: Options) {
+export const startZlib =
+  (format: Format): Start =>
+  (options) => {
+    const manner = readManner(options);
+    const settings = readSettings(format, options);
+    return { manner, settings, machine: new ZlibMachine(format, settings) };
+  };
+
+export const streamClass = (name: string, Parent: EngineClass, start: Start): EngineClass =>
+  oldClass<Engine>(name, Parent, {}, function (options?: Options) {
     const given = options ?? {};
-    const settings = readSettings(format, given);
-    const manner = readManner(given);
+    const { manner, settings, machine } = start(given);
     const plain = { encoding: null, objectMode: false, writableObjectMode: false };
     Base.call(this, { autoDestroy: true, ...given, ...plain });
     Object.assign(this, manner, {
-      _handle: new ZlibMachine(format, settings),
+      _handle: machine,
       _outBuffer: Buffer.allocUnsafe(manner._chunkSize),
       _outOffset: 0,
-      _level: settings.level,
-      _strategy: settings.strategy,
+      ...(settings && { _level: settings.level, _strategy: settings.strategy }),
       bytesWritten: 0,
     });
   });

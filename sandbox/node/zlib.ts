@@ -1,15 +1,16 @@
 /**
- * `node:zlib`: deflate, zlib and gzip in both directions, without waiting, with a callback and as
- * streams. Brotli and Zstandard throw at their use: there is no encoder of them in JavaScript.
+ * `node:zlib`: deflate, zlib, gzip and Brotli in both directions, without waiting, with a callback
+ * and as streams. Zstandard throws at its use: there is no encoder of it in JavaScript.
  */
 import constantsOfNode from 'node-tables/zlib.json';
 import { absentMembers } from './absent.ts';
+import { startBrotli } from './brotli.ts';
 import { Buffer } from './buffer.ts';
 import { bytesOf } from './buffer-view.ts';
 import { answer, type Done } from './callback.ts';
 import { invalidArgType, validateFunction, validateUint32 } from './errors.ts';
-import { type Format, ZlibMachine } from './zlib-machine.ts';
-import { type Options, process, readManner, readSettings, streamClass } from './zlib-stream.ts';
+import type { Format } from './zlib-machine.ts';
+import { Brotli, type Options, process, startZlib, streamClass, Zlib } from './zlib-stream.ts';
 
 type Input = string | ArrayBuffer | ArrayBufferView;
 
@@ -22,12 +23,10 @@ const STATUS_NAMES = Object.keys(constants).filter((name) =>
 );
 
 /** The functions of a format: a class and its maker, and both forms for a whole input. */
-function functionsOf(format: Format) {
-  const Class = streamClass(format);
-  const start = (options: Options = {}) => {
-    const manner = readManner(options);
-    return { manner, machine: new ZlibMachine(format, readSettings(format, options)) };
-  };
+function functionsOf(name: Format | 'BrotliCompress' | 'BrotliDecompress') {
+  const isBrotli = name === 'BrotliCompress' || name === 'BrotliDecompress';
+  const start = isBrotli ? startBrotli(name === 'BrotliCompress') : startZlib(name);
+  const Class = streamClass(name, isBrotli ? Brotli : Zlib, start);
   const finish = ({ manner, machine }: ReturnType<typeof start>, input: Uint8Array, options?: Options) => {
     const { read, buffer } = process(machine, manner, input, manner._finishFlushFlag);
     if (!manner._info) return buffer;
@@ -38,14 +37,14 @@ function functionsOf(format: Format) {
     make: (options?: Options) => new Class(options),
     whole(input: Input, given: Options | WholeDone, callback?: WholeDone): void {
       const [options, done] = typeof given === 'function' ? [{}, given] : [given, callback];
-      const started = start(options);
+      const started = start(options ?? {});
       validateFunction(done, 'callback');
       const bytes = typeof input === 'string' ? Buffer.from(input) : bytesOf(input);
       if (bytes === undefined) throw invalidArgType('chunk', ['string', ...VIEWS], input);
       answer(done as unknown as WholeDone, () => finish(started, bytes, options));
     },
     sync(input: Input, options?: Options): ReturnType<typeof finish> {
-      const started = start(options);
+      const started = start(options ?? {});
       const bytes = typeof input === 'string' ? Buffer.from(input) : bytesOf(input);
       if (bytes === undefined) throw invalidArgType('buffer', ['string', ...VIEWS, 'ArrayBuffer'], input);
       return finish(started, bytes, options);
@@ -81,6 +80,18 @@ export const {
   whole: inflateRaw,
   sync: inflateRawSync,
 } = functionsOf('InflateRaw');
+export const {
+  Class: BrotliCompress,
+  make: createBrotliCompress,
+  whole: brotliCompress,
+  sync: brotliCompressSync,
+} = functionsOf('BrotliCompress');
+export const {
+  Class: BrotliDecompress,
+  make: createBrotliDecompress,
+  whole: brotliDecompress,
+  sync: brotliDecompressSync,
+} = functionsOf('BrotliDecompress');
 export const { Class: Unzip, make: createUnzip, whole: unzip, sync: unzipSync } = functionsOf('Unzip');
 
 const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
@@ -111,19 +122,11 @@ export const codes: Readonly<Record<string, number | string>> = Object.freeze({
 });
 
 const absent = absentMembers('zlib', [
-  'BrotliCompress',
-  'BrotliDecompress',
   'ZipBuffer',
   'ZipEntry',
   'ZipFile',
   'ZstdCompress',
   'ZstdDecompress',
-  'brotliCompress',
-  'brotliCompressSync',
-  'brotliDecompress',
-  'brotliDecompressSync',
-  'createBrotliCompress',
-  'createBrotliDecompress',
   'createZipArchive',
   'createZipArchiveSync',
   'createZstdCompress',
@@ -136,15 +139,14 @@ const absent = absentMembers('zlib', [
   'zstdDecompress',
   'zstdDecompressSync',
 ]);
-export const { BrotliCompress, BrotliDecompress, ZipBuffer, ZipEntry, ZipFile } = absent;
-export const { ZstdCompress, ZstdDecompress, brotliCompress, brotliCompressSync } = absent;
-export const { brotliDecompress, brotliDecompressSync, createBrotliCompress } = absent;
-export const { createBrotliDecompress, createZipArchive, createZipArchiveSync } = absent;
-export const { createZstdCompress, createZstdDecompress, getMaxZipContentSize } = absent;
-export const { setMaxZipContentSize, zipFiles, zstdCompress, zstdCompressSync } = absent;
-export const { zstdDecompress, zstdDecompressSync } = absent;
+export const { ZipBuffer, ZipEntry, ZipFile, ZstdCompress, ZstdDecompress } = absent;
+export const { createZipArchive, createZipArchiveSync, createZstdCompress, createZstdDecompress } = absent;
+export const { getMaxZipContentSize, setMaxZipContentSize, zipFiles } = absent;
+export const { zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } = absent;
 const all = {
   ...absent,
+  BrotliCompress,
+  BrotliDecompress,
   Deflate,
   DeflateRaw,
   Gunzip,
@@ -152,9 +154,15 @@ const all = {
   Inflate,
   InflateRaw,
   Unzip,
+  brotliCompress,
+  brotliCompressSync,
+  brotliDecompress,
+  brotliDecompressSync,
   codes,
   constants,
   crc32,
+  createBrotliCompress,
+  createBrotliDecompress,
   createDeflate,
   createDeflateRaw,
   createGunzip,

@@ -63,6 +63,7 @@ function readSources(): ReadonlyMap<string, string> {
   for (const [name, table] of Object.entries(TABLES)) {
     sources.set(`node-tables/${name}.json`, JSON.stringify(table));
   }
+  sources.set('node-tables/brotli.json', readFileSync(new URL('brotli-tables.json', OWN), 'utf8'));
   for (const path of [...own.map((name) => `node/${name}`), ...CARRYING_FILES]) add(sources, path);
   return sources;
 }

@@ -4,7 +4,9 @@
  */
 import { getHashes } from 'node:crypto';
 import { createRequire } from 'node:module';
+import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { BitWriter, type Command, writeCommands, writeWindow } from '../../../sandbox/node/brotli-encoder.ts';
 import { evaluate } from '../../support/bundle/uploaded.ts';
 
 /** Words for what an expression comes to: bytes in hexadecimal digits, or the error. */
@@ -93,6 +95,19 @@ const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
     "require('util').inspect(Buffer.alloc(52, 97))",
   ],
   zlib: [
+    `${Z}brotliDecompressSync(${Z}brotliCompressSync('größer '.repeat(900)))`,
+    `${Z}brotliCompressSync('')`,
+    `${Z}brotliDecompressSync('this is not valid compressed data.')`,
+    `${Z}brotliDecompressSync('')`,
+    `${Z}brotliDecompressSync(Buffer.from('8b07', 'hex'))`,
+    `${Z}brotliDecompressSync(Buffer.from('G38A+CXCIrFAIAM=', 'base64'), { maxOutputLength: 64 })`,
+    `${Z}brotliDecompressSync(Buffer.from('G38A+CXCIrFAIAM=', 'base64'), { chunkSize: 64 })`,
+    ...["{ 0: 'lol' }", '{ 10000: 0 }', '{ 0: 0, "00": 0 }', '{ 4: 42 }', '{ 1: 99 }'].map(
+      (params) => `typeof ${Z}createBrotliCompress({ params: ${params} })`,
+    ),
+    `${Z}createBrotliDecompress({ params: { 5: 1 } })`,
+    `${Z}brotliCompressSync('', { flush: 4 })`,
+    `[${Z}BrotliCompress.name, Object.getPrototypeOf(${Z}BrotliCompress).name, typeof ${Z}BrotliCompress.prototype.params]`,
     ...['deflateSync', 'deflateRawSync', 'gzipSync'].flatMap((deflate) => [
       ...[-1, 0, 1, 5, 9].map(
         (level) => `${Z}${deflate}('ababcababc größer '.repeat(99), { level: ${level} })`,
@@ -222,6 +237,64 @@ test('zlib compresses and decompresses with callbacks and in streams, and says h
     ['Z_DATA_ERROR', -3, 'incorrect header check'],
     ['Z_BUF_ERROR', 'unexpected end of file'],
   ]);
+});
+
+/** Brotli that means words of its dictionary alone, each by a distance beyond what was decoded. */
+function wordsIn(length: number, commands: readonly Command[]): Uint8Array {
+  const writer = new BitWriter();
+  writeWindow(writer, 16);
+  writeCommands(writer, length, commands, new Uint8Array(0));
+  writer.align();
+  return writer.take();
+}
+const WORD_BITS = [0, 0, 0, 0, 10, 10, 11, 11, 10, 10, 10, 10, 10, 9, 9, 8, 7, 7, 8, 7, 7, 6, 6, 5, 5];
+
+test('zlib knows the words of Brotli, reads what Node.js writes, and writes what Node.js reads', async () => {
+  const code = `
+    const { brotliCompressSync, brotliDecompressSync } = require('zlib');
+    const options = { finishFlush: 1 };
+    module.exports = { default: {
+      read: (bytes) => brotliDecompressSync(bytes, options).toString('base64'),
+      write: (bytes, params) => Uint8Array.from(brotliCompressSync(bytes, { params })),
+    } };`;
+  const { read, write } = (
+    await evaluate<{
+      default: { read(bytes: Uint8Array): string; write(bytes: Uint8Array, params: object): Uint8Array };
+    }>({ 'index.js': code }, 'index.js')
+  ).default;
+  const words = WORD_BITS.flatMap((bits, copy) => {
+    if (bits === 0) return [];
+    const one = (at: number) => ({ insert: 0, copy, distance: at * copy + 1 + at });
+    return [
+      wordsIn(
+        copy * 2 ** bits,
+        Array.from({ length: 2 ** bits }, (_, at) => one(at)),
+      ),
+    ];
+  });
+  const changed = Array.from({ length: 121 }, (_, way) =>
+    wordsIn(64, [{ insert: 0, copy: 10, distance: 1 + way * 2 ** 10 + 1_000 }]),
+  );
+  const texts = ['größer, und größer', '你好 мир 😀 Ünï'.repeat(40), 'The time of the people. '.repeat(9)];
+  const inputs = [
+    ...texts.map((text) => Buffer.from(text)),
+    Buffer.alloc(300_000),
+    Buffer.from([255, 0, 128]),
+  ];
+  const written = inputs.flatMap((input) =>
+    [0, 5, 9, 11].flatMap((quality) =>
+      [0, 1, 2].map((mode) =>
+        brotliCompressSync(input, { params: { 0: mode, 1: quality, 2: 10 + quality } }),
+      ),
+    ),
+  );
+  const finishFlush = constants.BROTLI_OPERATION_FLUSH;
+  for (const bytes of [...words, ...changed, ...written])
+    expect(read(bytes)).toBe(brotliDecompressSync(bytes, { finishFlush }).toString('base64'));
+  for (const input of inputs) {
+    for (const params of [{}, { 1: 0, 2: 10 }, { 1: 5, 2: 17 }])
+      expect(brotliDecompressSync(write(input, params)).equals(input)).toBe(true);
+  }
 });
 
 test('perf_hooks tells observers of marks, measures and timed functions', async () => {

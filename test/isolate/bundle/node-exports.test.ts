@@ -60,10 +60,9 @@ const THROWING: Readonly<Record<string, string>> = {
   module: 'Module findPackageJSON register runMain syncBuiltinESMExports',
   v8: 'GCProfiler getHeapSnapshot getHeapStatistics serialize deserialize',
   zlib: `
-    BrotliCompress BrotliDecompress ZipBuffer ZipEntry ZipFile ZstdCompress ZstdDecompress brotliCompress
-    brotliCompressSync brotliDecompress brotliDecompressSync createBrotliCompress createBrotliDecompress
-    createZipArchive createZipArchiveSync createZstdCompress createZstdDecompress getMaxZipContentSize
-    setMaxZipContentSize zipFiles zstdCompress zstdCompressSync zstdDecompress zstdDecompressSync`,
+    ZipBuffer ZipEntry ZipFile ZstdCompress ZstdDecompress createZipArchive createZipArchiveSync
+    createZstdCompress createZstdDecompress getMaxZipContentSize setMaxZipContentSize zipFiles
+    zstdCompress zstdCompressSync zstdDecompress zstdDecompressSync`,
   path: 'matchesGlob',
   process: 'abort binding dlopen execve exit loadEnvFile openStdin reallyExit',
   util: 'debounce setTraceSigInt throttle',

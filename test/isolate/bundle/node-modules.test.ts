@@ -115,6 +115,33 @@ describe('a module of Node.js', () => {
     ]);
   });
 
+  test('tells hooks of the resources of the code', async () => {
+    const code = `
+      import { AsyncResource, createHook } from 'node:async_hooks';
+      export default async () => {
+        const heard = [];
+        const told = (event) => (id, type) => heard.push([event, id === resource?.asyncId(), type]);
+        const hook = createHook({ init: told('init'), before: told('before'), after: told('after'), destroy: told('destroy') });
+        let resource;
+        hook.enable().enable();
+        resource = new AsyncResource('OWN');
+        resource.runInAsyncScope(() => heard.push('run'));
+        resource.emitDestroy();
+        await null;
+        hook.disable();
+        new AsyncResource('OTHER');
+        return heard;
+      };`;
+    const run = await evaluate<() => Promise<unknown>>({ 'index.ts': code });
+    expect(await run()).toEqual([
+      ['init', false, 'OWN'],
+      ['before', true, undefined],
+      'run',
+      ['after', true, undefined],
+      ['destroy', true, undefined],
+    ]);
+  });
+
   test('follows the code of a call through await, timers and promises', async () => {
     const code = `
       import { AsyncLocalStorage } from 'node:async_hooks';

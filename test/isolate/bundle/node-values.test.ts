@@ -298,6 +298,7 @@ const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
     'process.emitWarning(5)',
     "process.emitWarning('a', 5)",
     "process.kill('a')",
+    'process.kill(Infinity)',
     "process.kill(0, 'SIGNONE')",
     'process.chdir(5)',
     'process.setuid({})',
@@ -339,6 +340,7 @@ const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
   os: [
     'Object.keys(os.constants)',
     'os.constants.signals.SIGTERM',
+    '[os.cpus().length > 0, Object.keys(os.cpus()[0].times)]',
     'os.getPriority(NaN)',
     "os.setPriority('a')",
     'os.setPriority(0, 50)',
