@@ -112,11 +112,11 @@ export async function devSession(isEmpty = false): Promise<DevSession> {
 async function traffic(endpoint: string, host: string): Promise<void> {
   const reached = [`http://${host}/v2/orders?key=1`, `http://${host}/gone`, 'http://10.0.0.1/'];
   const to = reached.map((url) => `to=${encodeURIComponent(url)}`).join('&');
-  await fetch(`${endpoint}/hooks/orders?${to}`, { method: 'POST' });
   await fetch(`${endpoint}/lines?lines=30`);
   await fetch(`${endpoint}/missing`);
   await fetch(new URL('/no-endpoint/hook', endpoint));
   await fetch(`${endpoint}/broken`);
+  await fetch(`${endpoint}/hooks/orders?${to}`, { method: 'POST' });
 }
 
 type Event = Readonly<Record<string, unknown>>;

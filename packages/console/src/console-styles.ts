@@ -154,7 +154,13 @@ meter::-moz-meter-bar { background: var(--faint-text); }
   .bar { display: flex; align-items: center; justify-content: space-between; padding: var(--space-4) var(--space-8); border-block-end: 1px solid var(--line); background: var(--surface); position: sticky; inset-block-start: 0; z-index: 1; }
   .sheet .side { border: none; block-size: 100%; }
   main { padding: var(--space-16); }
-  .attempt { grid-template-columns: 24px auto 1fr; }
-  .attempt meter { display: none; }
+  .attempt { grid-template-columns: 24px minmax(0, 1fr) auto; row-gap: 0; }
+  .attempt > meter { display: none; }
+  .attempt > .state { grid-area: 1 / 2; }
+  .attempt > time { grid-area: 1 / 3; }
+  .attempt > [dir] { grid-area: 2 / 2; }
+  .attempt > meter + .number { grid-area: 2 / 3; }
+  .log li { grid-template-columns: auto 1fr; row-gap: 0; }
+  .log li > :nth-child(n + 3) { grid-column: 1 / -1; }
 }
 `;

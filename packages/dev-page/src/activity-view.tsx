@@ -241,7 +241,9 @@ function Asked({ event }: { readonly event: FeedEvent }) {
   const { title, status, durationMs, request, answer } = event;
   const opened = (
     <>
+      <p class="fact">Request</p>
       <Payload value={cut(request)} label="request" />
+      <p class="fact">Answer</p>
       <Payload value={cut(answer)} label="answer" />
     </>
   );

@@ -8,7 +8,7 @@ ul, ol { padding: 0; list-style: none; }
 h1 { margin: 0; font-size: var(--head-s); line-height: 1.25; }
 h2 { font-size: var(--head-m); line-height: 1.25; }
 h3 { margin: 0; font: 600 var(--text-m) var(--mono); }
-.frame { display: grid; grid-template: auto 1fr / 220px minmax(0, 1fr) minmax(320px, 460px); min-block-size: 100vh; }
+.frame { display: grid; grid-template: auto 1fr / 220px minmax(0, 1fr) minmax(320px, min(32vw, 460px)); min-block-size: 100vh; }
 .top { grid-column: 1 / -1; display: flex; flex-wrap: wrap; align-items: center; gap: var(--space-4) var(--space-16); padding: var(--space-12) var(--space-24); border-block-end: 1px solid var(--line); background: var(--surface); }
 .top p { color: var(--quiet-text); font-size: var(--text-m); }
 .top > .state { margin-inline-start: auto; font-size: var(--text-m); }
@@ -40,6 +40,8 @@ summary.title .state:not(.bad) { color: var(--text); }
 .lines.error { color: var(--danger); font-size: var(--text-s); }
 .lines.warn { color: var(--warn); }
 .lines > small { margin-inline-end: var(--space-24); color: var(--quiet-text); white-space: nowrap; font-size: inherit; font-variant-numeric: tabular-nums; }
+.activity .payload { max-block-size: 240px; }
+.drawing, section > annex-configuration { margin-inline: -4px; }
 .facts { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--space-8); color: var(--quiet-text); font-size: var(--text-s); }
 .facts code { font-size: var(--text-s); }
 summary { color: var(--quiet-text); font-size: var(--text-m); }

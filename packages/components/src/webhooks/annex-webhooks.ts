@@ -40,7 +40,7 @@ summary > .state { margin-inline: var(--space-4) var(--space-8); }
 .line { font-size: var(--text-m); }
 @container (min-width: 760px) {
   .webhooks { grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); column-gap: var(--space-48); }
-  .webhooks > :is(.wide, .callout) { grid-column: 1 / -1; }
+  .webhooks > :is(.wide, .callout, .as-fields) { grid-column: 1 / -1; }
 }
 @container (max-width: 560px) {
   .delivery { grid-template-columns: 16px minmax(0, 1fr) auto; row-gap: 0; padding-block: var(--space-8); }

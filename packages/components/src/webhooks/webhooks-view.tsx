@@ -45,10 +45,11 @@ export function WebhooksView(props: WebhooksProps) {
   const webhook = session.webhook.value;
   if (webhook === 'none') return <p class="quiet-words">{words.none}</p>;
   if (webhook === undefined)
-    return session.failure.value === undefined ? (
-      <Skeleton rows={3} words={words.loading} />
-    ) : (
-      <FailureNote {...props} />
+    return (
+      <div class="webhooks">
+        {session.failure.value === undefined && <Skeleton rows={3} words={words.loading} />}
+        <FailureNote {...props} />
+      </div>
     );
   return (
     <div class="webhooks">
