@@ -154,6 +154,16 @@ export const LIMIT_TABLE = {
     about: 'files of an upload',
     met: ['The upload has # files', 'The upload has too many files'],
   },
+  staticFiles: {
+    default: 1_000,
+    about: 'static files of a version',
+    met: ['There are # static files', 'There are too many static files'],
+  },
+  staticFileBytes: {
+    default: 5 * MIB,
+    about: 'one static file',
+    met: ['The static file has #', 'The static file is too large'],
+  },
   bundleMs: {
     default: 20_000,
     about: 'CPU time to read and bundle an upload; six times that, and a minute at least, by the clock',

@@ -8,11 +8,12 @@
 import { readdirSync, statSync } from 'node:fs';
 import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
 import { resolveMapped } from '../../imports/tsconfig.ts';
+import { DEFAULT_LIMITS } from '../../limits.ts';
 import { absentHint } from '../../model/manifest/absent-file.ts';
 import { findManifest } from '../../model/manifest/find-manifest.ts';
 import { assetsOf, imagesOf } from '../../model/manifest/image.ts';
 import { checkManifest, type Manifest, type PlaceOf } from '../../model/manifest/manifest.ts';
-import { STATIC_FILES_MAX, staticPathIn } from '../../model/manifest/static-files.ts';
+import { staticPathIn } from '../../model/manifest/static-files.ts';
 import { takesRequests } from '../../model/manifest/worker.ts';
 import { readYaml, YAML_BYTES_MAX } from '../../model/manifest/yaml-source.ts';
 import { type Problem, problem } from '../../model/problem.ts';
@@ -26,6 +27,7 @@ import { WRANGLER_FILES } from './wrangler-file.ts';
 
 /** Largest `.annexignore` that is read. */
 const IGNORE_BYTES_MAX = 64 * 1024;
+const STATIC_FILES_READ_MAX = 10 * DEFAULT_LIMITS.staticFiles;
 
 export interface FolderRequest {
   /** Absolute path. */
@@ -179,14 +181,17 @@ function readAssets(tree: DiskTree, folder: string, folderOfManifest: string, ma
     if (pathOf(path.slice(folderOfManifest.length)) !== undefined) tree.read({ package: tree.root, path });
 }
 
-/** Paths of the files below a folder, as many as can be published, and one. */
+/**
+ * Paths of the files below a folder, not all where there are far more than a service takes. Attack: a
+ * folder of a million files.
+ */
 function filesBelow(folder: string, below: string): string[] {
   const found: string[] = [];
   const waiting = [below];
   for (const path of waiting) {
     if (!statSync(join(folder, path), { throwIfNoEntry: false })?.isDirectory()) continue;
     for (const entry of readdirSync(join(folder, path), { withFileTypes: true })) {
-      if (found.length + waiting.length > 2 * STATIC_FILES_MAX) return found;
+      if (found.length + waiting.length > STATIC_FILES_READ_MAX) return found;
       const inside = `${path}/${entry.name}`;
       if (entry.isDirectory()) waiting.push(inside);
       else found.push(inside);

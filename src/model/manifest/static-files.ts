@@ -10,8 +10,6 @@ import { isImagePath } from './manifest-page.ts';
 import type { Assets } from './worker.ts';
 
 /** Of one version; the bytes of all are bounded by the upload. */
-export const STATIC_FILES_MAX = 1_000;
-export const STATIC_FILE_BYTES_MAX = 5 * 1024 * 1024;
 
 const HIDDEN = /(?:^|\/)(?:\.(?!well-known\/)|node_modules\/)/;
 

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { collectImages, ICON_BYTES_MAX, PREVIEW_BYTES_MAX } from '../../../src/host/bundle/reading/images.ts';
 import { readConfig } from '../../../src/host/config.ts';
+import { DEFAULT_LIMITS } from '../../../src/limits.ts';
 import { readImage } from '../../../src/model/manifest/image.ts';
 import { jpeg, jpegSegment } from '../../support/jpeg.ts';
 import { cpuMs } from '../../support/measure/cpu-time.ts';
@@ -115,7 +116,10 @@ describe('a JPEG image', () => {
 describe('the images of a manifest', () => {
   const problemsOf = (more: string, files: Record<string, Uint8Array>) => {
     const { manifest, placeOf } = parsed(manifestYaml({}, more));
-    const { problems } = collectImages({ manifest, placeOf, files: new Map(Object.entries(files)) });
+    const { problems } = collectImages({
+      ...{ manifest, placeOf, limits: DEFAULT_LIMITS },
+      files: new Map(Object.entries(files)),
+    });
     return problems.map(
       ({ severity, line, message, hint }) => `${severity} ${line}: ${message} ${hint ?? ''}`,
     );

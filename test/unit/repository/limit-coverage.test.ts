@@ -60,6 +60,8 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>
     'no installation takes all the memory there is for bodies',
   ],
   wasmModuleBytes: ['web-assembly', 'a module of 8 MiB and a byte'],
+  staticFiles: ['static-files', "'staticFiles',"],
+  staticFileBytes: ['static-files', "'staticFileBytes',"],
   bufferedUploadBytes: ['upload-budget', 'bufferedUploadBytes: uploads up to the limit are held'],
   requestHeadMs: ['slow-clients', "['head', { requestHeadMs: 300 }"],
   requestMs: ['slow-clients', '{ requestHeadMs: 300, requestMs: 300 }'],

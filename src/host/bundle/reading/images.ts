@@ -8,6 +8,7 @@
  * both limited. The pixels are not decoded here.
  */
 
+import type { Limits } from '../../../limits.ts';
 import { absentHint } from '../../../model/manifest/absent-file.ts';
 import {
   ASSET_BYTES_MAX,
@@ -20,15 +21,9 @@ import {
   readImage,
 } from '../../../model/manifest/image.ts';
 import type { Manifest, PlaceOf } from '../../../model/manifest/manifest.ts';
-import {
-  parseHeaderRules,
-  parseRedirects,
-  STATIC_FILE_BYTES_MAX,
-  STATIC_FILES_MAX,
-  staticPathIn,
-} from '../../../model/manifest/static-files.ts';
+import { parseHeaderRules, parseRedirects, staticPathIn } from '../../../model/manifest/static-files.ts';
 import type { SourcePosition } from '../../../model/manifest/yaml-source.ts';
-import { type Problem, problem, warning } from '../../../model/problem.ts';
+import { limitProblem, type Problem, problem, warning } from '../../../model/problem.ts';
 
 const KIB = 1024;
 /** Recommended, and allowed, bytes of an icon. */
@@ -64,10 +59,11 @@ export interface ImagesRequest {
   /** Folder of the manifest inside the upload, with a slash at its end; empty for the root. */
   readonly folder?: string;
   readonly placeOf: PlaceOf;
+  readonly limits: Pick<Limits, 'staticFiles' | 'staticFileBytes'>;
 }
 
 /** Returns the images that are published, each once, and every problem with them. */
-export function collectImages({ manifest, files, folder = '', placeOf }: ImagesRequest): {
+export function collectImages({ manifest, files, folder = '', placeOf, limits }: ImagesRequest): {
   readonly images: readonly NamedImage[];
   readonly problems: readonly Problem[];
 } {
@@ -91,15 +87,14 @@ export function collectImages({ manifest, files, folder = '', placeOf }: ImagesR
     // One line says that there are too many.
     else if (left >= -1) problems.push(warning(`The image "${path}" ${fault}, so it is left out.`, { file }));
   }
-  problems.push(...collectStatic(manifest, files, folder, images));
+  problems.push(...collectStatic(manifest, { files, folder, limits }, images));
   return { images: [...images.values()], problems };
 }
 
 /** Adds the static files, each under its path in the URL, which begins with a slash. */
 function collectStatic(
   manifest: Manifest,
-  files: ReadonlyMap<string, Uint8Array>,
-  folder: string,
+  { files, folder, limits }: Pick<ImagesRequest, 'files' | 'limits'> & { readonly folder: string },
   into: Map<string, NamedImage>,
 ): Problem[] {
   const problems: Problem[] = [];
@@ -109,15 +104,15 @@ function collectStatic(
     const path = file.startsWith(folder) ? pathOf(file.slice(folder.length)) : undefined;
     if (path === undefined) continue;
     count += 1;
-    if (content.byteLength > STATIC_FILE_BYTES_MAX)
-      problems.push(problem(`The static file has more than ${STATIC_FILE_BYTES_MAX / KIB} KiB.`, { file }));
-    else if (count <= STATIC_FILES_MAX) into.set(path, { path, content });
+    const size = { name: 'staticFileBytes', max: limits.staticFileBytes, used: content.byteLength } as const;
+    if (size.used > size.max) problems.push(limitProblem(size, { file }));
+    else if (count <= limits.staticFiles) into.set(path, { path, content });
     const rules = RULES[path]?.(Buffer.from(content).toString('utf8')).ignored ?? [];
     for (const { line, why } of rules.slice(0, RULES_SHOWN))
       problems.push(warning(`This line is ignored: ${why}.`, { file, line, column: 1 }));
   }
-  if (count > STATIC_FILES_MAX)
-    problems.push(problem(`There are ${count} static files; at most ${STATIC_FILES_MAX} are allowed.`));
+  if (count > limits.staticFiles)
+    problems.push(limitProblem({ name: 'staticFiles', max: limits.staticFiles, used: count }));
   if (count === 0 && manifest.assets !== undefined)
     problems.push(warning(`There are no files in "${manifest.assets.folder}", which "assets" names.`));
   return problems;

@@ -86,7 +86,7 @@ function contentsOf(
 ): Contents {
   const resolved = resolveSecrets({ manifest, values: upload.secrets, limits, placeOf });
   const { files, folder } = upload;
-  const collected = collectImages({ manifest, placeOf, files, folder });
+  const collected = collectImages({ manifest, placeOf, files, folder, limits });
   const found = [...resolved.problems, ...collected.problems];
   problems.push(...found);
   const { secrets, unsent } = resolved;

@@ -16,11 +16,7 @@ import {
   type ManifestRules,
   type PlaceOf,
 } from '../../../model/manifest/manifest.ts';
-import {
-  isStaticPath,
-  STATIC_FILE_BYTES_MAX,
-  STATIC_FILES_MAX,
-} from '../../../model/manifest/static-files.ts';
+import { isStaticPath } from '../../../model/manifest/static-files.ts';
 import {
   YAML_DEPTH_MAX,
   YAML_NODES_MAX,
@@ -132,7 +128,7 @@ export async function parseReading(
   const { manifest } = parsed;
   const placeOf = placesOf(inspectedPaths(manifest), places, manifestFile);
   const names = new Set(imagesOf(manifest).map(({ path }) => path));
-  const published = publishedImages(manifest, names, images, blobs);
+  const published = publishedImages(images, blobs, { manifest, names, limits });
   const values = secretsOf(manifest, secrets, limits);
   const unsent = unsentOf(manifest, value['unsent']);
   if (placeOf === undefined || published === undefined || values === undefined || unsent === undefined)
@@ -143,7 +139,7 @@ export async function parseReading(
       Object.keys(manifest.secrets).length &&
     published.filter(({ path }) => names.has(path)).length === names.size;
   if (!isWhole && !problems.some(isError)) return undefined;
-  if (!(await areImages(published, names))) return undefined;
+  if (!(await areImages(published, { names, limits }))) return undefined;
   return { ...found, manifest, placeOf, secrets: values, unsent, images: published };
 }
 
@@ -224,15 +220,19 @@ function unsentOf(manifest: Manifest, unsent: unknown): readonly string[] | unde
   return names.size === unsent.length ? [...names] : undefined;
 }
 
-/** @param names those that the manifest names */
+interface Named {
+  /** Paths of the images that the manifest names. */
+  readonly names: ReadonlySet<string>;
+  readonly limits: Limits;
+}
+
 function publishedImages(
-  manifest: Manifest,
-  names: ReadonlySet<string>,
   paths: unknown,
   blobs: readonly Buffer[],
+  { manifest, names, limits }: Named & { readonly manifest: Manifest },
 ): readonly NamedImage[] | undefined {
   if (!Array.isArray(paths) || paths.length !== blobs.length) return undefined;
-  if (paths.length > names.size + ASSETS_MAX + STATIC_FILES_MAX) return undefined;
+  if (paths.length > names.size + ASSETS_MAX + limits.staticFiles) return undefined;
   const isAsset = assetsOf(manifest);
   const images = new Map<string, NamedImage>();
   for (const [index, path] of (paths as unknown[]).entries()) {
@@ -249,10 +249,10 @@ function publishedImages(
  * Products that trust Annex show these images. Yields to the event loop after each image, and
  * during unusual ones.
  */
-async function areImages(images: readonly NamedImage[], names: ReadonlySet<string>): Promise<boolean> {
+async function areImages(images: readonly NamedImage[], { names, limits }: Named): Promise<boolean> {
   for (const { path, content } of images) {
     if (path.startsWith('/')) {
-      if (content.byteLength > STATIC_FILE_BYTES_MAX) return false;
+      if (content.byteLength > limits.staticFileBytes) return false;
       continue;
     }
     if (content.byteLength > PREVIEW_BYTES_MAX) return false;
