@@ -2,12 +2,14 @@
  * The cost of many installations beside the worker loader of workerd, which loads the same bundles,
  * one for each name; and of a start of either program.
  */
+
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { HostProcess } from '../../test/support/host-process.ts';
-import { type Bench, inTurn, median, pause, quantile, type Round } from '../figures.ts';
+import { type Bench, inTurn, pause, quantile, type Round } from '../figures.ts';
 import { firstAnswerMs, type Target } from '../load.ts';
 import { missingPeers, startWorkerd, withWorkerd } from '../peers/peers.ts';
 import { residentMib } from '../processes.ts';
@@ -17,6 +19,8 @@ import { withRig } from '../rig.ts';
 const WARM = 4;
 /** First calls of new tenants do not come back to back. */
 const PAUSE_MS = 25;
+/** Installations are idle after that time without calls, on either side. */
+const IDLE_MS = 10_000;
 
 /** Applications by name, as one script each; of most, a call runs a little. */
 const APPLICATIONS: Readonly<Record<string, string>> = {
@@ -60,25 +64,32 @@ async function bundled(source: string): Promise<string> {
   return outputFiles[0]?.text ?? '';
 }
 
-/** Calls of new installations. @returns what `measure` says of each side */
+/** Makes so many new installations. */
+type Open = (count: number) => Promise<readonly Target[]>;
+
+/** @returns what `measure` says of each side */
 async function besideLoader<T>(
   round: Round,
   { name, count }: { readonly name: string; readonly count: number },
-  measure: (targets: readonly Target[], pid: number) => Promise<T>,
+  measure: (open: Open, pid: number) => Promise<T>,
 ): Promise<[T, T | undefined]> {
   const script = await bundled(APPLICATIONS[name] ?? '');
   const annex = () =>
     withRig({ flags: ['--built-ins', 'none'], limits: { isolatesPerCell: 2 * count } }, async (rig) => {
       await rig.client.publish('measured', { 'index.js': script });
-      const targets: Target[] = [];
-      for (let at = 0; at < WARM + count; at += 1)
-        targets.push(await rig.client.install('measured', `org-${at}`));
-      return measure(targets, rig.host.pid);
+      const open = async (wanted: number) => {
+        const targets: Target[] = [];
+        for (let left = wanted; left > 0; left -= 1)
+          targets.push(await rig.client.install('measured', `org-${randomUUID()}`));
+        return targets;
+      };
+      return measure(open, rig.host.pid);
     });
   const workerd = () =>
     withWorkerd([LOADER, script], ({ url, pid }) => {
-      const targets = Array.from({ length: WARM + count }, (_, at) => ({ url: new URL(`/${at}`, url) }));
-      return measure(targets, pid);
+      const open = async (wanted: number) =>
+        Array.from({ length: wanted }, () => ({ url: new URL(`/${randomUUID()}`, url) }));
+      return measure(open, pid);
     });
   return inTurn(round, annex, workerd);
 }
@@ -94,7 +105,9 @@ async function firstAnswers(targets: readonly Target[]): Promise<readonly number
 
 export const first: Bench = async function* (round) {
   const which = { name: 'hono, 80 KB', count: round.isQuick ? 25 : 100 };
-  const [annex, workerd] = await besideLoader(round, which, firstAnswers);
+  const [annex, workerd] = await besideLoader(round, which, async (open) =>
+    firstAnswers(await open(WARM + which.count)),
+  );
   const of = (share: number, all = annex) => quantile(all.slice(WARM), share);
   const beside = { unit: 'ms', to: 'workerd', missing: missingPeers() };
   for (const [share, aim] of [
@@ -109,16 +122,13 @@ export const first: Bench = async function* (round) {
 
 export const memory: Bench = async function* (round) {
   for (const name of Object.keys(APPLICATIONS).filter((one) => one.includes(round.part))) {
-    const count = Math.ceil((name === 'tiny' ? 200 : 60) / (round.isQuick ? 5 : 1));
-    const [annex, workerd] = await besideLoader(round, { name, count }, async (targets, pid) => {
-      await firstAnswers(targets.slice(0, WARM));
+    const count = Math.ceil((name === 'tiny' ? 100 : 60) / (round.isQuick ? 5 : 1));
+    const [annex, workerd] = await besideLoader(round, { name, count }, async (open, pid) => {
+      await firstAnswers(await open(WARM));
       const before = residentMib(pid);
-      const grown: number[] = [];
-      for (const [at, target] of targets.slice(WARM).entries()) {
-        await firstAnswers([target]);
-        grown.push(growth(before, residentMib(pid)) / (at + 1));
-      }
-      return median(grown);
+      await firstAnswers(await open(count));
+      await pause(IDLE_MS);
+      return growth(before, residentMib(pid)) / count;
     });
     yield {
       ...{

@@ -70,7 +70,7 @@ export type Entry<Body = ArrayBuffer> =
   | [kind: 'done', call: number, ...answers: (number | string | Body | undefined)[]]
   /** The call is over, whatever its code still does. */
   | [kind: 'cancel', call: number]
-  /** Collect garbage: nothing runs in the isolate for now. `call` is 0, for no call. */
+  /** Collect garbage: nothing runs in the isolate for now. */
   | [kind: 'collect', call: number];
 
 /** The one function through which entries come into the isolate. */

@@ -52,6 +52,9 @@ export interface TenantIsolateDeps {
   readonly listener: IsolateListener;
 }
 
+/** An isolate without calls for so long is idle. */
+const QUIET_MS = 2_000;
+
 const CALL_ENDED: CallEnded = 'The call has ended; work that outlives the answer must be given to waitUntil';
 /**
  * Whether a rejection only says that its call has ended: the prelude has logged what was dropped.
@@ -81,6 +84,8 @@ export class TenantIsolate {
   #retired = false;
   /** It has refused memory to a call. */
   #exhausted = false;
+  /** Nothing has run in it since its garbage was collected. */
+  #isCollected = false;
   /** When last measured. */
   heapBytes = 0;
 
@@ -132,6 +137,7 @@ export class TenantIsolate {
   /** Takes a call; it enters as soon as the script is ready and a slot is free. */
   begin(call: CellCall): void {
     this.calls.add(call);
+    this.#isCollected = false;
     this.#cell.watchdog.watch(this.#watched);
     if (this.#state === 'ready') this.#enterCall(call);
     else if (!call.background) this.#entries?.promote();
@@ -230,6 +236,21 @@ export class TenantIsolate {
     if (this.#state !== 'ready' || !this.#entries?.idle) return;
     const heap = await this.#isolate?.getHeapStatistics().catch(() => undefined);
     if (heap) this.heapBytes = heap.used_heap_size + heap.externally_allocated_size;
+  }
+
+  /**
+   * Collects what its calls have left, once they are over for a while: V8 collects where a heap
+   * grows, which one without calls does not. The CPU counts as recent CPU of the installation.
+   *
+   * @returns whether there was something to collect
+   */
+  collect(now: number): boolean {
+    if (this.#state !== 'ready' || this.#isCollected || !this.#entries?.idle) return false;
+    if (this.calls.size > 0 || now - this.calls.lastAt < QUIET_MS) return false;
+    this.#isCollected = true;
+    const own = { cpuMs: Number.POSITIVE_INFINITY, wallMs: Number.POSITIVE_INFINITY };
+    this.enter(new CellCall({ id: LOADER_ID, ...own }), ['collect', LOADER_ID]);
+    return true;
   }
 
   /** Queues an entry; does nothing before the isolate is there. */

@@ -182,8 +182,8 @@ function readAssets(tree: DiskTree, folder: string, folderOfManifest: string, ma
 }
 
 /**
- * Paths of the files below a folder, not all where there are far more than a service takes. Attack: a
- * folder of a million files.
+ * Paths of the files below a folder, not all where there are far more than a service takes.
+ * Attack: a folder of a million files.
  */
 function filesBelow(folder: string, below: string): string[] {
   const found: string[] = [];
