@@ -58,6 +58,7 @@ p.row { align-items: center; }
 .row > .field.short { flex: 0 0 120px; }
 .rows { display: grid; grid-template-columns: minmax(0, 1fr); border: 1px solid var(--line); border-radius: var(--radius-surface); background: var(--surface); }
 .rows > li { display: flex; flex-wrap: wrap; align-items: center; gap: var(--space-4) var(--space-12); padding: var(--space-8) var(--space-12); }
+.rows:empty { display: none; }
 .rows .fact { white-space: normal; min-inline-size: 0; }
 .rows > li + li { border-block-start: 1px solid var(--line); }
 .rows > li > .button:not(:first-child) { margin-inline-start: auto; }

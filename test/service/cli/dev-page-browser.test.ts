@@ -4,7 +4,7 @@
  * open.
  */
 import { rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -281,6 +281,10 @@ describe('the page of a service of its own', needs('chromium'), () => {
     const place = failed.getByRole('link', { name: /^index\.tsx:\d+:\d+$/ }).first();
     expect(await place.getAttribute('href')).toBe(`vscode://file${folder}/${await place.textContent()}`);
     await fetch(new URL('/no-endpoint', endpoint));
+    // As a stranger sends it: no browser would.
+    const path = `/<img/src=x/onerror=throw>${'x'.repeat(300)}`;
+    request(endpoint, { path, method: 'OPTIONS' }).end();
+    await row(`OPTIONS ${path}: 404`).waitFor();
     await row('GET /no-endpoint: 404').getByText('GET /no-endpoint').click();
     await row('GET /no-endpoint: 404').getByText('none has this endpoint').waitFor();
   });
