@@ -4,7 +4,7 @@
  */
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { cp, rm } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { annex } from '../../support/cli/annex-run.ts';
 import { installPackages, suiteFolder } from '../../support/cli/author-folder.ts';
 import { CommandWorld } from '../../support/cli/command-world.ts';
@@ -272,7 +272,8 @@ test.each([
   await expect
     .poll(async () => (await world.service.api('GET', path)).body['items'])
     .toMatchObject([{ lastRun: { state: 'delivered' } }]);
-  await drive(installed, step);
+  // What it leaves to `waitUntil` may end after its delivery.
+  await vi.waitFor(() => drive(installed, step), { timeout: 90_000 });
   if (name === 'cron-reporter')
     expect(await world.service.log(installed)).toContainEqual(
       expect.objectContaining({ text: 'weekly report, 0 9 * * mon' }),

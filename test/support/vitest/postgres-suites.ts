@@ -7,13 +7,12 @@ import { missing } from '../programs.ts';
 /** Folders, and of other folders the files whose statements are the most. */
 const SUITES = [
   'test/store',
-  ...['api', 'deliveries', 'events', 'installations'].map((name) => `test/service/${name}`),
+  ...['api', 'deliveries', 'events', 'installations', 'plain-workers'].map((name) => `test/service/${name}`),
   'test/service/console/console-session.test.ts',
   'test/service/integrations/install-links.test.ts',
   'test/service/integrations/integrations.test.ts',
   'test/service/lifecycle/lifecycle-event-order.test.ts',
   'test/service/oauth/credential-leases.test.ts',
-  'test/service/plain-workers/plain-worker.test.ts',
   'test/service/process/first-admin-token.test.ts',
   'test/service/tasks/task-schedule.test.ts',
   'test/service/webhooks/webhook-deliveries.test.ts',
