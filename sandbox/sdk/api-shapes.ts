@@ -15,6 +15,10 @@ export interface ApiIntegration {
   readonly visibility: 'private' | 'unlisted' | 'public';
   /** The active version. */
   readonly version: number;
+  /**
+   * The newest version that waits for the operator's approval. Shown to the owner and the operator.
+   */
+  readonly waitingVersion?: number;
   readonly createdAt: string;
   readonly updatedAt: string;
   /** Markdown. */
