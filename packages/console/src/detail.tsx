@@ -1,7 +1,7 @@
 /** What the views of one thing share: where it belongs, its name, its parts, what can be done. */
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { Field, Question, TextLine, useDialog, useFieldAttributes } from '../../ui/src/widgets.tsx';
+import { Field, Picked, Question, TextLine, useDialog, useFieldAttributes } from '../../ui/src/widgets.tsx';
 import { ask } from './api.ts';
 import { Failure } from './asked.tsx';
 import { addressOf, place } from './place.ts';
@@ -244,11 +244,13 @@ export function ShortForm({ words, fields, act, done }: FormProps) {
               }}
             />
           ) : (
-            <select class="select" name={name} defaultValue={value ?? choices[0] ?? ''}>
-              {choices.map((choice) => (
-                <option key={choice}>{choice}</option>
-              ))}
-            </select>
+            <Picked>
+              <select class="select" name={name} defaultValue={value ?? choices[0] ?? ''}>
+                {choices.map((choice) => (
+                  <option key={choice}>{choice}</option>
+                ))}
+              </select>
+            </Picked>
           )}
         </label>
       ))}

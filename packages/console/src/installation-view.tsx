@@ -11,7 +11,7 @@ import type {
 } from '../../client/src/generated.ts';
 import { AnnexConfiguration } from '../../components/src/configuration.ts';
 import { AnnexComponent } from '../../components/src/index.ts';
-import { Callout } from '../../ui/src/widgets.tsx';
+import { Callout, Picked } from '../../ui/src/widgets.tsx';
 import { ask, at, type Items, withQuery } from './api.ts';
 import { type Asked, Shown, useAsked } from './asked.tsx';
 import { Action, Detail, order, Parts, Removal, ShortForm } from './detail.tsx';
@@ -204,18 +204,20 @@ function Level({ one, spaces, sites }: Loaded) {
     <div class="filters">
       <label>
         <span>At</span>
-        <select
-          class="select"
-          aria-label={`Level of ${one.integration}`}
-          value={chosen}
-          onChange={(event) => change(event.currentTarget.value)}
-        >
-          {choices.map(([value, title]) => (
-            <option key={value} value={value}>
-              {title}
-            </option>
-          ))}
-        </select>
+        <Picked>
+          <select
+            class="select"
+            aria-label={`Level of ${one.integration}`}
+            value={chosen}
+            onChange={(event) => change(event.currentTarget.value)}
+          >
+            {choices.map(([value, title]) => (
+              <option key={value} value={value}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </Picked>
       </label>
     </div>
   );

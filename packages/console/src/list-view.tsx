@@ -1,6 +1,7 @@
 /** A list of the API: its filters in the URL, a page at a time, its rows as links. */
 import type { ComponentChildren, TargetedEvent } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Picked } from '../../ui/src/widgets.tsx';
 import { ask, type Items, withQuery } from './api.ts';
 import { Failure, Shown, useAsked } from './asked.tsx';
 import { useFollowed } from './followed.ts';
@@ -106,16 +107,20 @@ function Filters<Row>({
               onChange={(event: TargetedEvent<HTMLInputElement>) => change(name, event.currentTarget.value)}
             />
           ) : (
-            <select
-              class="select"
-              value={query[name] ?? ''}
-              onChange={(event: TargetedEvent<HTMLSelectElement>) => change(name, event.currentTarget.value)}
-            >
-              <option value="">any</option>
-              {choices.map((choice) => (
-                <option key={choice}>{choice}</option>
-              ))}
-            </select>
+            <Picked>
+              <select
+                class="select"
+                value={query[name] ?? ''}
+                onChange={(event: TargetedEvent<HTMLSelectElement>) =>
+                  change(name, event.currentTarget.value)
+                }
+              >
+                <option value="">any</option>
+                {choices.map((choice) => (
+                  <option key={choice}>{choice}</option>
+                ))}
+              </select>
+            </Picked>
           )}
         </label>
       ))}

@@ -4,6 +4,7 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 import type { Installation, LogLine } from '../../client/src/generated.ts';
+import { Picked } from '../../ui/src/widgets.tsx';
 import { ask, type Items, withQuery } from './api.ts';
 import { Failure, Shown, useAsked } from './asked.tsx';
 import { useFollowed } from './followed.ts';
@@ -62,18 +63,20 @@ export function LogsView() {
       <div class="filters">
         <label class="wide">
           <span>Of</span>
-          <select class="select" value={chosen} onChange={(event) => change(event.currentTarget.value)}>
-            {installation === '' && integration === '' && (
-              <option value="integration ">Choose an installation</option>
-            )}
-            {installation !== '' && !isListed && <option value={chosen}>{installation}</option>}
-            {integration !== '' && <option value={chosen}>The endpoint of {integration}</option>}
-            {known.map((one) => (
-              <option key={one.id} value={`installation ${one.id}`}>
-                {one.integration} at {one.organization}
-              </option>
-            ))}
-          </select>
+          <Picked>
+            <select class="select" value={chosen} onChange={(event) => change(event.currentTarget.value)}>
+              {installation === '' && integration === '' && (
+                <option value="integration ">Choose an installation</option>
+              )}
+              {installation !== '' && !isListed && <option value={chosen}>{installation}</option>}
+              {integration !== '' && <option value={chosen}>The endpoint of {integration}</option>}
+              {known.map((one) => (
+                <option key={one.id} value={`installation ${one.id}`}>
+                  {one.integration} at {one.organization}
+                </option>
+              ))}
+            </select>
+          </Picked>
         </label>
       </div>
       {asked.failure && <Failure failure={asked.failure} again={asked.again} />}
@@ -132,15 +135,17 @@ function LogFilters() {
     <form class="filters" role="search" aria-label="Log" onSubmit={(event) => event.preventDefault()}>
       <label>
         <span>Level, and above</span>
-        <select
-          class="select"
-          value={query['level'] ?? 'debug'}
-          onChange={(event) => change('level', event.currentTarget.value)}
-        >
-          {LEVELS.map((one) => (
-            <option key={one}>{one}</option>
-          ))}
-        </select>
+        <Picked>
+          <select
+            class="select"
+            value={query['level'] ?? 'debug'}
+            onChange={(event) => change('level', event.currentTarget.value)}
+          >
+            {LEVELS.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </Picked>
       </label>
       {line('text', 'Text')}
       {line('request', 'Request')}

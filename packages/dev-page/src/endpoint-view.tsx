@@ -1,8 +1,7 @@
 /** A request to the public endpoint of the installation, and what came back. */
 import { useSignal } from '@preact/signals';
-import { Icon } from '../../ui/src/icons.tsx';
 import { Payload, State } from '../../ui/src/shown-values.tsx';
-import { CopyButton } from '../../ui/src/widgets.tsx';
+import { CopyButton, Picked } from '../../ui/src/widgets.tsx';
 import { type CallAnswer, type LiveView, write } from './page-api.ts';
 import { failed, type Outcome, Said } from './parts.tsx';
 
@@ -41,14 +40,13 @@ export function EndpointView({ live }: { readonly live: LiveView }) {
             <label class="label" for="call-method">
               Method
             </label>
-            <span class="picked">
+            <Picked>
               <select class="select" id="call-method" name="method">
                 {METHODS.map((method) => (
                   <option key={method}>{method}</option>
                 ))}
               </select>
-              <Icon name="chevron" />
-            </span>
+            </Picked>
           </div>
           <div class="field">
             <label class="label" for="call-path">

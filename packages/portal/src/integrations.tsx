@@ -43,7 +43,7 @@ export function Catalogue({ words }: Props) {
             />
             <div class="head">
               <h2>{words.available}</h2>
-              {categories.length > 0 && (
+              {categories.length > 1 && (
                 <div class="filter">
                   <PlainSelect
                     named={{ 'aria-label': words.category }}

@@ -137,12 +137,20 @@ interface PlainSelectProps {
   readonly change: (id: string | undefined) => void;
 }
 
+/** The place of a `<select>`, with the mark of what opens. */
+export const Picked = ({ children }: { readonly children: ComponentChildren }) => (
+  <span class="picked">
+    {children}
+    <Icon name="chevron" />
+  </span>
+);
+
 /** One choice of a list: the browser's own, which every device knows how to show. */
 export function PlainSelect({ named, choices, value, placeholder, clearable, change }: PlainSelectProps) {
   const index = choices.findIndex(({ id }) => id === value);
   // Ids are compared by their place: no text of a tenant becomes a value of the page's form.
   return (
-    <span class="picked">
+    <Picked>
       <select
         class={index === -1 ? 'select unset' : 'select'}
         {...named}
@@ -162,8 +170,7 @@ export function PlainSelect({ named, choices, value, placeholder, clearable, cha
           </option>
         ))}
       </select>
-      <Icon name="chevron" />
-    </span>
+    </Picked>
   );
 }
 
