@@ -60,6 +60,14 @@ test('cells without a compiler serve calls like others', async () => {
   for (let call = 0; call < 20; call++) {
     expect(await (await fetch(endpoint)).json()).toEqual(['https://-x-mpl-.c-m/-%20b?c=d', 45, 'undefined']);
   }
+  const compiled = await annex.tryPublish('compiled', {
+    'index.js': `import module from './empty.wasm'; export default { fetch: () => Response.json(!!module) };`,
+    'empty.wasm': '\0asm\x01\0\0\0',
+  });
+  expect([compiled.status, JSON.stringify(compiled.body)]).toEqual([
+    422,
+    expect.stringContaining('WebAssembly is not available: the operator has turned off the compilers of V8'),
+  ]);
   expect(await annex.metric('annex_cell_restarts_total')).toBe(0);
 });
 
