@@ -114,17 +114,20 @@ test('lines below the level are left out, and earlier ones come first where `lim
   await write(['before 1', 'before 2', 'before 3'], 'warn');
   await write(['quiet']);
   const reader = await follow({ query: '&follow=true&level=warn&limit=2' });
+  // What is written while they are read may be one of the newest lines.
+  expect((await reader.take(2)).map(textIn)).toEqual(['before 2', 'before 3']);
   await write(['quiet too']);
   await write(['loud'], 'error');
-  expect((await reader.take(3)).map(textIn)).toEqual(['before 2', 'before 3', 'loud']);
+  expect((await reader.take(1)).map(textIn)).toEqual(['loud']);
 });
 
 test('a stream begins with a hundred earlier lines at most', async () => {
   const { follow, write } = await scene();
   await write(numbers(1, 120));
   const reader = await follow({ query: '&follow=true&limit=1000' });
+  expect((await reader.take(100)).map(textIn)).toEqual(numbers(21, 100));
   await write(['121']);
-  expect((await reader.take(101)).map(textIn)).toEqual(numbers(21, 101));
+  expect((await reader.take(1)).map(textIn)).toEqual(['121']);
 });
 
 test('a client that comes back after its last line was removed gets `gap`, then what is kept', async () => {
