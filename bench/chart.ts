@@ -4,7 +4,7 @@
  */
 import { isMet, type Row, shown } from './figures.ts';
 
-const LEFT = 400;
+const LEFT = 430;
 const WIDTH = 360;
 const RIGHT = 190;
 const LINE = 26;
