@@ -251,7 +251,7 @@ export {
   webcrypto,
 };
 
-/** Old names of a function, which nobody lists. */
+/** Deprecated aliases, which are not enumerable. */
 const unlisted = { value: randomBytes, writable: true, configurable: true };
 const all = {
   ...absent,

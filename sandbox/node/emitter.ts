@@ -54,7 +54,7 @@ export const EventEmitter = function (this: Emitter, options?: Options): void {
 // A bundler may give the variable another name.
 Object.defineProperty(EventEmitter, 'name', { value: 'EventEmitter' });
 
-/** @returns undefined where there is no listener */
+/** The listeners of an event; undefined if it has none. */
 function listOf(emitter: Emitter, name: Name): ListenerList | undefined {
   const found = emitter._events?.[name];
   return typeof found === 'function' ? [found] : found;

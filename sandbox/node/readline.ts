@@ -1,6 +1,7 @@
 /**
  * `node:readline`: the lines of a stream, questions over streams, and the codes that move a cursor
- * (https://nodejs.org/api/readline.html). There is no terminal: what edits a line on one throws.
+ * (https://nodejs.org/api/readline.html). There is no terminal: functions that
+ * edit a line on one throw.
  */
 import { absentMembers } from './absent.ts';
 import { type Emitter, EventEmitter } from './emitter.ts';

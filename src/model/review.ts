@@ -45,7 +45,7 @@ export interface Placement {
   readonly review?: ReviewState;
 }
 
-export const isApproved = (review: Review | undefined): boolean =>
+export const isApproved = (review: Pick<Review, 'state'> | undefined): boolean =>
   review === undefined || review.state === 'approved';
 
 /** Whether every version of an integration needs the operator's approval. */

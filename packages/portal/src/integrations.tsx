@@ -73,7 +73,12 @@ export function Catalogue({ words }: Props) {
 
 /** Those of a manifest, in the order in which they are offered. */
 const CATEGORIES = [
-  ...(['analytics', 'authenticated-access', 'collaboration', 'content', 'marketing', 'other'] as const),
+  'analytics',
+  'authenticated-access',
+  'collaboration',
+  'content',
+  'marketing',
+  'other',
 ] as const;
 
 /** What is known of integrations, by name, as far as it could be read; undefined before. */

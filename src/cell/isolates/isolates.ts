@@ -276,10 +276,17 @@ export class Isolates {
       const evicted = this.#resident.pop();
       bytes -= evicted?.heapBytes ?? 0;
     }
-    let collected = 0;
-    for (const isolate of this.#resident.rvalues())
-      if (collected < COLLECTED_AT_ONCE && isolate?.collect(performance.now()) === true) collected += 1;
+    this.#collectIdle(performance.now());
     this.#trimming = false;
+  }
+
+  #collectIdle(now: number): void {
+    let collected = 0;
+    // The least recently used first.
+    for (const isolate of this.#resident.rvalues()) {
+      if (collected === COLLECTED_AT_ONCE) return;
+      if (isolate?.collect(now)) collected += 1;
+    }
   }
 }
 

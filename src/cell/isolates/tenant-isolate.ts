@@ -52,7 +52,7 @@ export interface TenantIsolateDeps {
   readonly listener: IsolateListener;
 }
 
-/** An isolate without calls for so long is idle. */
+/** An isolate is idle when its last call began so long ago, and all are over. */
 const QUIET_MS = 2_000;
 
 const CALL_ENDED: CallEnded = 'The call has ended; work that outlives the answer must be given to waitUntil';
@@ -239,8 +239,8 @@ export class TenantIsolate {
   }
 
   /**
-   * Collects what its calls have left, once they are over for a while: V8 collects where a heap
-   * grows, which one without calls does not. The CPU counts as recent CPU of the installation.
+   * Collects once what its calls have left, when it is idle: V8 collects where a heap grows, which
+   * one without calls does not. The CPU counts as recent CPU of the installation.
    *
    * @returns whether there was something to collect
    */

@@ -4,6 +4,8 @@
  */
 import Type from 'typebox';
 import type { Annex } from '../../../packages/client/src/index.ts';
+import { VISIBILITIES } from '../../model/manifest/visibility.ts';
+import { isApproved, REVIEW_STATES } from '../../model/review.ts';
 import { type Command, type CommandGroup, defineCommand } from '../command.ts';
 import { Failure, UsageError } from '../terminal/failure.ts';
 import { paint } from '../terminal/output.ts';
@@ -13,7 +15,7 @@ const INTEGRATION = {
   title: Type.String(),
   description: Type.String(),
   organization: Type.String(),
-  visibility: Type.Enum(['private', 'unlisted', 'public']),
+  visibility: Type.Enum([...VISIBILITIES]),
   version: Type.Integer({ description: 'The active version.' }),
   waitingVersion: Type.Optional(Type.Integer()),
   createdAt: Type.String(),
@@ -96,7 +98,7 @@ export const integrations: CommandGroup = {
 };
 
 const REVIEW = Type.Object({
-  state: Type.Enum(['waiting', 'approved', 'refused', 'unreviewed']),
+  state: Type.Enum([...REVIEW_STATES]),
   at: Type.String(),
   reason: Type.Optional(Type.String()),
 });
@@ -126,7 +128,7 @@ export const versions: Command = defineCommand({
       ['VERSION', 'ACTIVE', 'PUBLISHED'],
       ({ version, active, createdAt, review }) => [
         version,
-        active ? paint('green', 'active') : review && review.state !== 'approved' ? review.state : '',
+        active ? paint('green', 'active') : isApproved(review) ? '' : (review?.state ?? ''),
         paint('dim', createdAt),
       ],
     );
@@ -181,8 +183,7 @@ async function versionBefore(
   isPublic: boolean,
 ): Promise<number> {
   for await (const { version, review } of annex.versions.all(integration)) {
-    const isApproved = review === undefined || review.state === 'approved';
-    if (version < active && (isApproved || !isPublic)) return version;
+    if (version < active && (isApproved(review) || !isPublic)) return version;
   }
   throw new Failure(`${integration} has no version before ${active}, which is active.`, {
     code: 'VERSION_UNKNOWN',

@@ -9,8 +9,6 @@ import type { Manifest } from './manifest.ts';
 import { isImagePath } from './manifest-page.ts';
 import type { Assets } from './worker.ts';
 
-/** Of one version; the bytes of all are bounded by the upload. */
-
 const HIDDEN = /(?:^|\/)(?:\.(?!well-known\/)|node_modules\/)/;
 
 /** Path in the URL of a file of an upload, with a slash first; undefined for other files. */

@@ -264,7 +264,7 @@ export class Registry {
    * @throws `INTEGRATION_UNKNOWN`, `VERSION_UNKNOWN`, `VERSION_UNAPPROVED`
    */
   async activate(integration: string, number: number, by: Actor): Promise<void> {
-    await this.#changeVersion(integration, number, by, async (transaction, before, version, now) => {
+    await this.#audited(integration, number, by, async (transaction, before, version, now) => {
       if (before.activeVersion === number) return undefined;
       const { visibility: wanted } = version.manifest;
       const placement =
@@ -284,7 +284,7 @@ export class Registry {
    * @throws `INTEGRATION_UNKNOWN`, `VERSION_UNKNOWN`
    */
   async approve(integration: string, number: number, by: Actor): Promise<Version> {
-    return this.#changeVersion(integration, number, by, async (transaction, before, version, now) => {
+    return this.#audited(integration, number, by, async (transaction, before, version, now) => {
       if (version.review?.state === 'approved') return undefined;
       const { visibility } = version.manifest;
       const isUnderReview = isReviewed(before) || visibility === 'public';
@@ -306,7 +306,7 @@ export class Registry {
    * @throws `VERSION_ACTIVE` if it runs, unless it waits and so runs for nobody but its owner
    */
   async refuse(integration: string, number: number, reason: string, by: Actor): Promise<Version> {
-    return this.#changeVersion(integration, number, by, async (transaction, before, version, now) => {
+    return this.#audited(integration, number, by, async (transaction, before, version, now) => {
       const { review } = version;
       if (review?.state === 'refused' && review.reason === reason) return undefined;
       if (before.activeVersion === number && (isApproved(review) || isReviewed(before)))
@@ -323,7 +323,7 @@ export class Registry {
    * @param change undefined where there is nothing to change
    * @returns the version as it is afterwards
    */
-  async #changeVersion(
+  async #audited(
     integration: string,
     number: number,
     by: Actor,
